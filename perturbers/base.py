@@ -1,0 +1,224 @@
+"""The contract of a perturber: draw what to do, apply it as edits, certify the result, or say why not.
+
+A perturber is a frozen dataclass; its fields are its options, with ranges checked at construction. `perturb` makes one variant of a
+dialogue. Most perturbers change one user turn at a time (`TurnPerturber`): `draw` makes the random choices, `apply` turns them into edits over
+the utterance, `checks.certify` says whether the labels still hold. A variant that fails is drawn again with the next attempt's key, and after
+`tries` attempts the turn stays as it was and its lineage says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args, get_type_hints
+
+from schemas import Dialogue, Edit, SkippedTurn, Step, Turn, apply_edits
+from schemas.dialogue import STANDARD
+
+from .checks import certify
+from .rng import Rng
+from .values import Locator, View
+
+#: What happens to slot values: left alone (RADDLE's rule), or hit like other text, the spans following.
+ValueMode = Literal["protect", "follow"]
+
+
+class OptionError(ValueError):
+    """An option that a perturber does not have, or a value out of its range. The message lists what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A turn that was changed, with its labels certified."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A turn that stays as it was, and why (`no_edit_possible`, or the check that no attempt passed)."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Perturber(ABC):
+    """Base of all perturbers. Subclasses are frozen dataclasses that set `name`, and raise `version` whenever their output changes."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    languages: ClassVar[frozenset[str]] = frozenset({"en", "zh"})
+
+    @property
+    def step(self) -> str:
+        """Name and version as they stand in lineages and keys: "typos@1"."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The options as plain values."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @abstractmethod
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        """The turns of the variant, and the turns left alone with their reasons."""
+
+    def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
+        """One variant of `dialogue`.
+
+        Args:
+            dialogue: any canonical record; the variant follows its split.
+            seed: the run seed, any integer.
+            variant: which of several variants, from 0; each has its own random choices.
+
+        Returns:
+            A new record. Its last lineage step says "changed" or "skipped" and lists the turns left alone, each with its reason.
+        """
+        if dialogue.language not in self.languages:
+            turns = dialogue.turns
+            skipped = tuple(SkippedTurn(t.turn, "language_not_supported") for t in turns if t.speaker == "user")
+        else:
+            turns, skipped = self.change(dialogue, seed, variant)
+        outcome = "changed" if turns != dialogue.turns else "skipped"
+        suite = self.name if dialogue.suite == STANDARD else f"{dialogue.suite}+{self.name}"
+        return dialogue.replace(
+            dialogue_id=f"{dialogue.source_id}/{suite}/{variant}",
+            suite=suite,
+            variant=variant,
+            turns=turns,
+            lineage=(*dialogue.lineage, Step(self.step, seed, self.params, outcome, skipped)),
+        )
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Perturber:
+        """A perturber from named options, as text ("0.1") or typed.
+
+        Raises:
+            OptionError: an unknown option (the message lists the known), or a value that does not fit.
+        """
+        hints = get_type_hints(cls)
+        fields = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+        values = {}
+        for key, value in options.items():
+            if key not in fields:
+                known = ", ".join(sorted(fields)) or "none"
+                raise OptionError(f"{cls.name} has no option {key!r}; its options are: {known}")
+            values[key] = _typed(f"{cls.name}: {key}", fields[key], value)
+        return cls(**values)
+
+
+def _typed(what: str, kind: Any, value: Any) -> Any:
+    """`value` as `kind` (bool, int, float, str, or a Literal of strings), from text or as it is."""
+    choices = get_args(kind)
+    if choices:
+        if value not in choices:
+            raise OptionError(f"{what} must be one of {', '.join(map(str, choices))}, not {value!r}")
+        return value
+    try:
+        if kind is bool:
+            if isinstance(value, bool):
+                return value
+            return {"true": True, "false": False}[str(value).lower()]
+        if kind is int and isinstance(value, float) and value != int(value):
+            raise ValueError
+        return kind(value)
+    except (ValueError, KeyError, TypeError):
+        raise OptionError(f"{what} must be of type {kind.__name__}, not {value!r}") from None
+
+
+@dataclass(frozen=True)
+class TurnPerturber(Perturber):
+    """Base of perturbers that change user turns one at a time, by edits.
+
+    Args:
+        values: "protect" leaves slot values alone; "follow" may hit them, and their spans say `changed`.
+        tries: attempts per turn before it is skipped, at least 1.
+    """
+
+    values: ValueMode = "protect"
+    tries: int = 4
+
+    def __post_init__(self) -> None:
+        if self.values not in get_args(ValueMode):
+            raise OptionError(f"{self.name}: values must be protect or follow, not {self.values!r}")
+        if self.tries < 1:
+            raise OptionError(f"{self.name}: tries must be at least 1, not {self.tries}")
+
+    @abstractmethod
+    def draw(self, view: View, rng: Rng) -> Any | Skipped:
+        """The random choices for one turn, or why there is nothing to choose. Looks at the turn only through `view`."""
+
+    @abstractmethod
+    def apply(self, view: View, drawn: Any) -> Sequence[Edit]:
+        """The edits over ``view.turn.utterance`` that carry out what was drawn. Makes no random choice."""
+
+    def change_turn(self, view: View, *key: object) -> Changed | Skipped:
+        """One turn, drawn until a draw passes the checks. `key` identifies the turn and variant."""
+        outcome = Skipped("no_edit_possible")
+        for attempt in range(self.tries):
+            drawn = self.draw(view, Rng(*key, attempt))
+            if isinstance(drawn, Skipped):
+                outcome = drawn
+                continue
+            turn = apply_edits(view.turn, self.apply(view, drawn))
+            if _same(turn.utterance, view.turn.utterance):
+                continue
+            problem = certify(view, turn, self.values)
+            if problem is None:
+                return Changed(turn)
+            outcome = Skipped(problem)
+        return outcome
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        locator = Locator(dialogue)
+        step = self.step
+        turns: list[Turn] = []
+        skipped: list[SkippedTurn] = []
+        for turn in dialogue.turns:
+            if turn.speaker == "user":
+                result = self.change_turn(locator.view(turn), seed, step, dialogue.source_id, turn.turn, variant)
+                if isinstance(result, Changed):
+                    turn = result.turn
+                else:
+                    skipped.append(SkippedTurn(turn.turn, result.reason))
+            turns.append(turn)
+        return tuple(turns), tuple(skipped)
+
+
+def _same(one: str, other: str) -> bool:
+    """Equal up to blanks: such a variant would be counted as a change and be none (case B14)."""
+    return one == other or one.split() == other.split()
+
+
+@dataclass(frozen=True)
+class Chain(Perturber):
+    """Several perturbers one after the other, as one suite: "disfluency+speech"."""
+
+    links: tuple[Perturber, ...] = ()
+    name: ClassVar[str] = "chain"
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        raise TypeError("a chain has no change of its own; it perturbs link by link")
+
+    def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
+        for link in self.links:
+            dialogue = link.perturb(dialogue, seed, variant)
+        return dialogue
+
+
+def variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) -> Iterable[Dialogue | Skipped]:
+    """`count` variants, each either a record that differs from its source and from the variants before it, or the reason it is missing."""
+    seen = {tuple(turn.utterance for turn in dialogue.turns)}
+    for variant in range(count):
+        made = perturber.perturb(dialogue, seed, variant)
+        texts = tuple(turn.utterance for turn in made.turns)
+        if texts not in seen:
+            seen.add(texts)
+            yield made
+        elif all(step.outcome == "skipped" for step in made.lineage[len(dialogue.lineage) :]):
+            reasons = {s.reason for step in made.lineage[len(dialogue.lineage) :] for s in step.skipped}
+            yield Skipped(reasons.pop() if len(reasons) == 1 else "no_edit_possible")
+        else:
+            yield Skipped("duplicate_variant")

@@ -1,0 +1,1 @@
+"""How corpora flow: the only floor that imports Apache Beam, and only where it is used."""

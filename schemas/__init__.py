@@ -1,0 +1,38 @@
+"""What a record is: the ground floor of dialmill. Imports nothing else of ours."""
+
+from .dialogue import (
+    DONTCARE,
+    STANDARD,
+    Act,
+    Dialogue,
+    Edit,
+    Goal,
+    Message,
+    SkippedTurn,
+    SlotName,
+    SlotValues,
+    Snippet,
+    Span,
+    Step,
+    Turn,
+)
+from .edits import EditError, apply_edits
+
+__all__ = [
+    "DONTCARE",
+    "STANDARD",
+    "Act",
+    "Dialogue",
+    "Edit",
+    "EditError",
+    "Goal",
+    "Message",
+    "SkippedTurn",
+    "SlotName",
+    "SlotValues",
+    "Snippet",
+    "Span",
+    "Step",
+    "Turn",
+    "apply_edits",
+]
