@@ -8,6 +8,7 @@ came from, which is an outer join; `Source.parse` makes the record from them.
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -124,9 +125,10 @@ def load_record(data: bytes) -> Any:
             if str(refusal) in ("NaN", "Infinity", "-Infinity"):
                 raise RecordError("bad_number", f"{refusal} is no JSON number") from None
             raise RecordError("not_json", str(refusal)) from None
-        raise RecordError("lone_surrogate" if "urrogate" in str(error) or "escape" in str(error) else "not_utf8", str(error)) from None
+        raise RecordError("lone_surrogate" if _SURROGATE.search(data) else "not_utf8", str(error)) from None
 
 
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
