@@ -8,7 +8,7 @@ exclusive, so that ``utterance[span.start:span.end] == span.text`` always holds.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -22,10 +22,13 @@ DONTCARE = "dontcare"
 STANDARD = "standard"
 
 
+R = TypeVar("R", bound="Record")
+
+
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of all records: immutable; a change makes a new record (`replace`)."""
 
-    def replace(self, **changes: Any) -> Any:
+    def replace(self: R, **changes: Any) -> R:
         """A copy with the given fields changed."""
         return msgspec.structs.replace(self, **changes)
 

@@ -156,7 +156,7 @@ def _reference_class() -> type[Draft202012Validator]:
     checker = Draft202012Validator.TYPE_CHECKER.redefine_many(
         {"integer": _is_integer, "number": _is_number, "string": _is_string, "object": _is_object}
     )
-    made: type[Draft202012Validator] = validators.extend(Draft202012Validator, type_checker=checker)
+    made: type[Draft202012Validator] = validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
     return made
 
 
@@ -226,7 +226,7 @@ def _message(error: ValidationError) -> str:
 
 
 def _found(error: ValidationError) -> str:
-    if error.validator in ("required", "additionalProperties"):
+    if error.validator in ("required", "additionalProperties") and isinstance(error.instance, dict):
         return "the keys " + ", ".join(ascii(key)[1:-1] for key in error.instance) if error.instance else "no keys"
     return show(error.instance)
 
