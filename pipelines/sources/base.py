@@ -11,12 +11,12 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from pipelines.errors import InputError, RecordError
-from schemas import Dialogue
+from schemas import Dialogue, Step
 
 Kind = Literal["dialogue", "acts", "split"]
 #: What a file is to a source: it holds dialogues, their acts, or the ids of a split; or it is known and not needed ("other").
@@ -26,13 +26,13 @@ Role = Literal["dialogues", "acts", "splits", "other"]
 class Piece(NamedTuple):
     """What one file says about one dialogue.
 
-    `kind` is "dialogue" (its JSON), "acts" (its acts' JSON) or "split" (the name train, valid or test in ASCII). `file` and `index` tell where it stood:
-    the number of the input file in sorted order, and the position in it, from 0.
+    `kind` is "dialogue" (its JSON), "acts" (its acts' JSON) or "split" (the name train, valid or test in ASCII). `file` and `index` tell where it
+    stood: the number of the input file in sorted order, and the position in it, from 0.
     """
 
     kind: Kind
     file: int
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's own `index` method is not needed
     data: bytes
 
 
@@ -80,18 +80,22 @@ def official_split(pieces: Sequence[Piece]) -> Any:
 
 
 def json_object_items(path: str, data: bytes) -> list[tuple[str, bytes]]:
-    """The items of a JSON file that holds one object, values left as raw JSON.
+    """The items of a JSON file that holds one object, values left as raw JSON. A key that stands twice gives two items.
 
     Raises:
         InputError: empty, cut off, not JSON (with line and column), or not an object.
     """
     try:
-        return [(key, bytes(raw)) for key, raw in _OBJECT.decode(data).items()]
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        loaded = _tolerant(path, data)
+        items = [(key, bytes(raw)) for key, raw in _OBJECT.decode(data).items()]
+        if _fills(data, items):
+            return items
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    loaded = _tolerant(path, data)
     if not isinstance(loaded, dict):
-        raise InputError(path, f"expected a JSON object of dialogues by id, found {_kind(loaded)}", "is it another format? name it with --format")
-    return [(key, _dump(value)) for key, value in loaded.items()]
+        raise InputError(path, f"expected a JSON object of dialogues by id, found {json_kind(loaded)}", "is it another format? name it with --format")
+    pairs = loaded.pairs if isinstance(loaded, _Repeating) else list(loaded.items())
+    return [(key, _dump(value)) for key, value in pairs]
 
 
 def json_array_items(path: str, data: bytes) -> list[bytes]:
@@ -102,35 +106,152 @@ def json_array_items(path: str, data: bytes) -> list[bytes]:
     """
     try:
         return [bytes(raw) for raw in _ARRAY.decode(data)]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         loaded = _tolerant(path, data)
     if not isinstance(loaded, list):
-        raise InputError(path, f"expected a JSON array of dialogues, found {_kind(loaded)}", "is it another format? name it with --format")
+        raise InputError(path, f"expected a JSON array of dialogues, found {json_kind(loaded)}", "is it another format? name it with --format")
     return [_dump(value) for value in loaded]
+
+
+def list_lines(path: str, data: bytes) -> list[str]:
+    """The ids of a split list: one a line, or a JSON array of strings; blanks around them and a ".json" behind them are not part of the id.
+
+    Raises:
+        InputError: empty, not UTF-8, or no list of ids.
+    """
+    if not data.strip():
+        raise InputError(path, "is empty", "download or unpack it again")
+    if data.lstrip()[:1] == b"[":
+        ids = [load_text(raw, path) for raw in json_array_items(path, data)]
+    elif data.lstrip()[:1] == b"{":
+        raise InputError(path, "expected one dialogue id a line, found a JSON object", "is it another file?")
+    else:
+        try:
+            ids = data.decode("utf-8-sig").split("\n")
+        except UnicodeDecodeError as error:
+            raise InputError(path, f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", "convert it to UTF-8") from None
+    return [bare_id(line.strip()) for line in ids if line.strip()]
+
+
+def load_text(data: bytes, path: str) -> str:
+    """One JSON string of a file, `InputError` if it is anything else."""
+    try:
+        return msgspec.json.decode(data, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        found = data[:40].decode("utf-8", "replace")
+        raise InputError(path, f"expected a dialogue id, found {found}", "one id a line, or a JSON array of strings") from None
+
+
+def bare_id(name: str) -> str:
+    """A dialogue id without the ".json" that some files of a release write behind it."""
+    return name[:-5] if name.endswith(".json") and len(name) > 5 else name
+
+
+def file_name(path: str) -> str:
+    """The last part of a path, which may lead into a zip ("x.zip!folder/val.json")."""
+    return _PATH_END.split(path)[-1]
+
+
+_PATH_END = re.compile(r"[/\\!]")
 
 
 def load_record(data: bytes) -> Any:
     """One record's JSON, strictly: no NaN or Infinity, no lone surrogates.
 
     Raises:
-        RecordError: `bad_number`, `lone_surrogate` or `not_json`.
+        RecordError: `bad_number`, `lone_surrogate`, `not_utf8` or `not_json`.
     """
     try:
         return msgspec.json.decode(data)
+    except RecursionError:
+        raise RecordError("not_json", "nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        text = data.decode("utf-8", "replace")
         try:
-            json.loads(text, parse_constant=_refuse_constant)
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            raise RecordError("not_utf8", f"byte {fault.start} is 0x{data[fault.start]:02x}") from None
+        try:
+            loaded = json.loads(text, parse_constant=_refuse_constant)
+        except RecursionError:
+            raise RecordError("not_json", "nested too deeply") from None
         except ValueError as refusal:
             if str(refusal) in ("NaN", "Infinity", "-Infinity"):
                 raise RecordError("bad_number", f"{refusal} is no JSON number") from None
             raise RecordError("not_json", str(refusal)) from None
-        raise RecordError("lone_surrogate" if _SURROGATE.search(data) else "not_utf8", str(error)) from None
+        lone = _LONE_SURROGATE.search(json.dumps(loaded, ensure_ascii=False))
+        if lone:
+            raise RecordError("lone_surrogate", f"U+{ord(lone[0]):04X} without its other half") from None
+        raise RecordError("bad_number", str(error)) from None
 
 
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+def take(record: Any, key: str, kind: type[T], where: str = "") -> T:
+    """``record[key]``, proved to be of the JSON type `kind` (dict, list, str or int; a boolean is no int).
+
+    Raises:
+        RecordError: `missing_key` or `wrong_type`; the evidence is the path of the key (`where` leads to `record`) and what stood there.
+    """
+    if type(record) is not dict:
+        raise RecordError("wrong_type", f"{where or 'the dialogue'}: expected an object, found {json_kind(record)}")
+    if key not in record:
+        raise RecordError("missing_key", f"{where}.{key}" if where else key)
+    value = record[key]
+    if type(value) is not kind:
+        raise RecordError("wrong_type", f"{where}{'.' if where else ''}{key}: expected {_NAMES[kind]}, found {json_kind(value)}")
+    return value
+
+
+def take_if(record: dict[str, Any], key: str, kind: type[T], where: str = "") -> T | None:
+    """As `take`, but None where the key is absent or null."""
+    return None if record.get(key) is None else take(record, key, kind, where)
+
+
+class Notes(dict[str, int]):
+    """What was seen while reading a dialogue and could not be kept or had to be put right: counts by reason."""
+
+    def add(self, reason: str, count: int = 1) -> None:
+        """Counts `reason`; nothing for a count of 0."""
+        if count:
+            self[reason] = self.get(reason, 0) + count
+
+    def lineage(self) -> tuple[Step, ...]:
+        """One lineage step "read@1" with sorted ``reason:count`` entries; nothing where there is nothing to tell."""
+        if not self:
+            return ()
+        return (Step("read@1", None, None, "read", (), tuple(f"{reason}:{self[reason]}" for reason in sorted(self))),)
+
+
+T = TypeVar("T", dict, list, str, int)  # type: ignore[type-arg]
+_NAMES: dict[type, str] = {dict: "an object", list: "an array", str: "a string", int: "an integer"}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_KEY = re.compile(rb'[\s{,]*"(?:[^"\\]|\\.)*"\s*:\s*')
+
+
+def _fills(data: bytes, items: list[tuple[str, bytes]]) -> bool:
+    """Whether `items` are all that `data` holds. A mapping keeps only the last of two equal keys; the first must not vanish unseen."""
+    place = 0
+    for _, raw in items:
+        key = _KEY.match(data, place)
+        if key is None or not data.startswith(raw, key.end()):
+            return False
+        place = key.end() + len(raw)
+    return not data[place:].strip(b"{} \t\r\n")
+
+
+class _Repeating(dict[str, Any]):
+    """A JSON object with a key that stands twice; `pairs` has all of it."""
+
+    pairs: list[tuple[str, Any]]
+
+
+def _keep_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) == len(pairs):
+        return plain
+    repeating = _Repeating(plain)
+    repeating.pairs = pairs
+    return repeating
 
 
 def _refuse_constant(name: str) -> Any:
@@ -142,16 +263,20 @@ def _tolerant(path: str, data: bytes) -> Any:
     if not data.strip():
         raise InputError(path, "is empty", "download or unpack it again")
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(path, f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", "convert it to UTF-8") from None
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_keep_pairs)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg:
             raise InputError(path, f"is cut off: the JSON ends in the middle at {where}", "download or unpack it again") from None
         raise InputError(path, f"is not JSON: {error.msg} at {where}", "is it another format? name it with --format") from None
+    except RecursionError:
+        raise InputError(path, "is nested too deeply to be a corpus", "is it another format? name it with --format") from None
+    except ValueError as error:
+        raise InputError(path, f"is not JSON: {error}", "is it another format? name it with --format") from None
 
 
 def _dump(value: Any) -> bytes:
@@ -159,5 +284,6 @@ def _dump(value: Any) -> bytes:
     return json.dumps(value).encode("ascii")
 
 
-def _kind(value: Any) -> str:
+def json_kind(value: Any) -> str:
+    """What a person calls the JSON type of `value`."""
     return {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
