@@ -1,11 +1,238 @@
-"""What certifies a variant. (Contract.)"""
+"""What certifies a variant: the values are there, none came in, negation holds, what was asked is still asked, the act still fits.
+
+Each check works on whole tokens and on what the edits touched; none of them compares embeddings, for which cheap and expensive are nearly the same.
+"""
 
 from __future__ import annotations
 
-from schemas import Turn
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from .values import View
+from schemas import Edit, Turn
+from schemas.edits import compose, invert
+
+from .lexicon import alternatives, rows
+from .surfaces import slot_name, units
+from .values import VALUE_CLASSES, Signal, View, signals
 
 
 def certify(view: View, after: Turn, mode: str) -> str | None:
-    raise NotImplementedError
+    """Why the labels of a turn don't hold for its variant, or None where they do.
+
+    Args:
+        view: the turn before the step that is being certified.
+        after: the turn after it.
+        mode: "protect", every located value stays as it is to the byte; or "follow", a value may be misspelt, but not become another value.
+
+    Returns:
+        `value_lost: slot=value`, `value_swapped: slot=value`, `value_added: slot=value`, `negation_changed`, `request_lost: slot`, `act_changed: act`, or None.
+    """
+    before = view.turn
+    edits = edits_between(before, after)
+    for span in after.spans:
+        if span.start is not None and after.utterance[span.start : span.end] != span.text:
+            raise AssertionError(f"span {span} does not match its utterance")
+    cut = units(after.utterance, view.language)
+    found = signals(after.utterance, view.language)
+    return (
+        _values(view, after.utterance, edits, cut, found, mode)
+        or _classes(view.signals, found, mode)
+        or _additions(view, after.utterance, edits, cut)
+        or _requests(before, units(before.utterance, view.language)[0], cut[0], view.language)
+        or _acts(before, units(before.utterance, view.language)[0], cut[0], view.language)
+    )
+
+
+def edits_between(before: Turn, after: Turn) -> Sequence[Edit]:
+    """The edits that lead from the utterance of `before` to that of `after`, two states of one source turn."""
+    if before.original is None:
+        return after.edits
+    return compose(before.utterance, invert(before.original, before.edits), after.edits)
+
+
+def moved(start: int, end: int, edits: Sequence[Edit]) -> tuple[int, int, bool]:
+    """Where [start, end) stands after `edits`, and whether one of them touched it. An insertion at its edge stays outside."""
+    shift = inside = 0
+    touched = False
+    for edit in edits:
+        if edit.start >= end:
+            break
+        change = len(edit.replacement) - (edit.end - edit.start)
+        if edit.end <= start:
+            shift += change
+        else:
+            touched = True
+            inside += change
+            start = min(start, edit.start)
+            end = max(end, edit.end)
+    return start + shift, end + shift + inside, touched
+
+
+def _values(
+    view: View, text: str, edits: Sequence[Edit], cut: tuple[list[str], list[int], list[int]], found: Iterable[Signal], mode: str
+) -> str | None:
+    before = view.turn.utterance
+    starts, ends = set(cut[1]), set(cut[2])
+    whole_before = units(before, view.language)
+    whole_starts, whole_ends = set(whole_before[1]), set(whole_before[2])
+    for place in view.located:
+        start, end, touched = moved(place.start, place.end, edits)
+        if not touched:
+            # Its text is the same; its ends must be ends of tokens if they were.
+            if (place.start in whole_starts and start not in starts) or (place.end in whole_ends and end not in ends):
+                return f"value_lost: {place.slot}={place.value}"
+        elif mode == "protect" or start >= end:
+            return f"value_lost: {place.slot}={place.value}"
+        elif _swapped(view, before[place.start : place.end], text[start:end], start, end, found):
+            return f"value_swapped: {place.slot}={place.value}"
+    return None
+
+
+def _swapped(view: View, old: str, new: str, start: int, end: int, found: Iterable[Signal]) -> bool:
+    """Whether a touched value now reads as another one."""
+    digits = [char for char in new if char.isdigit()]
+    if digits and digits != [char for char in old if char.isdigit()]:
+        return True
+    was = {(signal.kind, signal.value) for signal in signals(old, view.language)}
+    now = {(signal.kind, signal.value) for signal in found if signal.start < end and start < signal.end and signal.kind in VALUE_CLASSES}
+    if now - was:
+        return True
+    return bool(view.locator.counts(new).keys() - view.locator.counts(old).keys())
+
+
+def _classes(before: Sequence[Signal], after: Sequence[Signal], mode: str) -> str | None:
+    """Negation parity, and the closed classes: none more than before, and in protect mode none less."""
+    if [(s.kind, s.value) for s in before] == [(s.kind, s.value) for s in after]:
+        return None
+    old = Counter((s.kind, s.value) for s in before)
+    new = Counter((s.kind, s.value) for s in after)
+    for kind, reason in (("negation", "negation_changed"), ("dontcare", "value_lost: dontcare")):
+        if sum(n for (k, _), n in old.items() if k == kind) != sum(n for (k, _), n in new.items() if k == kind):
+            return reason
+    for key in new - old:
+        if key[0] in VALUE_CLASSES:
+            return f"value_added: {key[0]}={key[1]}"
+    if mode == "protect":
+        for key in old - new:
+            if key[0] in VALUE_CLASSES or key[0] == "boolean":
+                return f"value_lost: {key[0]}={key[1]}"
+    return None
+
+
+#: Words that make a longer name of the name before them.
+_VENUE = frozenset("bar cafe cottage court garden gardens grill hall hotel house inn kitchen lodge palace place restaurant room tavern villa".split())
+
+
+def _additions(view: View, text: str, edits: Sequence[Edit], cut: tuple[list[str], list[int], list[int]]) -> str | None:
+    """Values of the dialogue that came in, and names that grew ("the Lotus" to "the Lotus Garden")."""
+    new = view.locator.counts(text) - view.locator.counts(view.turn.utterance)
+    for kind, value in new:
+        return f"value_added: {kind}={value}"
+    inserted = [edit for edit in edits if any(char.isalpha() for char in edit.replacement)]
+    if not inserted or view.language == "zh":
+        return None
+    names, starts, _ = cut
+    old_names, old_starts, _ = units(view.turn.utterance, view.language)
+    for place in view.located:
+        if not any(char.isalpha() for char in place.value):
+            continue
+        _, end, touched = moved(place.start, place.end, edits)
+        if touched:
+            continue
+        follower = next((i for i, start in enumerate(starts) if start >= end), None)
+        old = next((i for i, start in enumerate(old_starts) if start >= place.end), None)
+        if follower is None or text[end : starts[follower]].strip():
+            continue
+        word = names[follower]
+        was = old_names[old] if old is not None else ""
+        if word != was and distance(word, was) > 2 and (word in _VENUE or text[starts[follower]].isupper()):
+            return f"value_added: {place.slot}={place.value} {word}"
+    return None
+
+
+@lru_cache(maxsize=8)
+def _request_words(language: str) -> dict[str, frozenset[str]]:
+    """Slot -> the words that ask for it."""
+    table: dict[str, frozenset[str]] = {}
+    for slots, words in rows(language, "requests"):
+        for slot in alternatives(slots):
+            table[slot] = frozenset(alternatives(words))
+    return table
+
+
+@lru_cache(maxsize=8)
+def _cues(language: str) -> dict[str, frozenset[str]]:
+    """Act -> the words that show it."""
+    return {act: frozenset(alternatives(words)) for act, words in rows(language, "cues")}
+
+
+def _requests(turn: Turn, before: list[str], after: list[str], language: str) -> str | None:
+    for act in turn.acts:
+        if act.slot is None or act.value not in (None, "", "?") or "request" not in act.act:
+            continue
+        words = _request_words(language).get(slot_name(act.slot))
+        if words and not _kept(words, before, after, language):
+            return f"request_lost: {act.slot}"
+    return None
+
+
+def _kept(words: frozenset[str], before: list[str], after: list[str], language: str) -> bool:
+    """Whether one of `words` still stands in the text, or a tolerated misspelling of one that did. True where none did before."""
+    if language == "zh":
+        old, new = "".join(before), "".join(after)
+        stood = [word for word in words if word in old]
+        return not stood or any(word in new for word in words) or any(_near_zh(word, new) for word in stood)
+    stood = [name for name in before if name in words]
+    if not stood or not words.isdisjoint(after):
+        return True
+    return any(abs(len(word) - len(name)) <= 2 and distance(word, name) <= 2 for word in stood if len(word) >= 4 for name in after)
+
+
+def _near_zh(word: str, text: str) -> bool:
+    """Whether a run of `text` shares at least half of the characters of `word`, place by place."""
+    size = len(word)
+    return size > 1 and any(
+        2 * sum(a == b for a, b in zip(word, text[i : i + size], strict=True)) >= size for i in range(len(text) - size + 1)
+    )
+
+
+#: Acts that ask for nothing and tell nothing.
+_GENERAL = frozenset({"thank", "bye", "greet", "greeting", "general", "welcome"})
+
+
+def _acts(turn: Turn, before: list[str], after: list[str], language: str) -> str | None:
+    cues = _cues(language)
+    for act, words in cues.items():
+        if act == "ask":
+            continue
+        if act == "confirm":
+            kept = _kept(words, before[:2], after[:3], language)
+        else:
+            kept = _kept(words, before, after, language)
+        if not kept:
+            return f"act_changed: {act}"
+    if turn.acts and all(act.act in _GENERAL for act in turn.acts) and "ask" in cues:
+        if language == "zh":
+            old, new = "".join(before), "".join(after)
+            if any(new.count(word) > old.count(word) for word in cues["ask"]):
+                return "act_changed: request"
+        elif (set(after) - set(before)) & cues["ask"]:
+            return "act_changed: request"
+    return None
+
+
+def distance(one: str, other: str) -> int:
+    """Optimal string alignment distance: insertions, deletions, substitutions, and transpositions of neighbours."""
+    if one == other:
+        return 0
+    previous: list[int] = []
+    current = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        last, previous, current = previous, current, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost = min(cost, last[j - 2] + 1)
+            current.append(cost)
+    return current[-1]

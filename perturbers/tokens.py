@@ -1,0 +1,62 @@
+"""Word tokens with their offsets: English by one regular expression, Chinese by jieba.
+
+Tokens never hold blanks and never overlap; what lies between them is blanks and punctuation. E-mail and web addresses, IP addresses, times,
+decimal numbers, codes ("TR2635") and placeholders ("[value_area]") are one token each.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+_WHOLE = r"""
+    [\[<]\w[\w.-]*[\]>]                          # [value_area], <name>
+  | https?://[^\s<>"]*[\w/] | www\.[^\s<>"]*[\w/]
+  | [A-Za-z0-9][\w.+-]*@[\w-]+(?:\.[\w-]+)+
+  | \d+(?:[.:,/-]\d+)+[A-Za-z]*                  # 17:30, 10.0.0.7, 01223-358966, 7:30pm
+"""
+_ENGLISH = re.compile(
+    _WHOLE
+    + r"""
+  | n['’]t\b | ['’](?:s|d|m|re|ve|ll|t)\b        # clitics that a corpus has cut off: "i 'd", "does n't"
+  | [^\W_]+(?:['’][^\W_]+)*
+""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+_CHINESE = re.compile(_WHOLE + rf"| (?P<han>{_HAN}) | [A-Za-z0-9]+(?:['’][A-Za-z]+)* | (?:(?!{_HAN})[^\W_])+", re.VERBOSE)
+
+
+@lru_cache(maxsize=1)
+def _jieba() -> Any:
+    """A jieba tokenizer of our own, its dictionary read from the package.
+
+    jieba keeps its parsed dictionary in one shared file in the temporary folder, which another user or process may own or be writing; and it
+    talks on stderr while it loads. Ours does neither; reading the dictionary costs about a second of CPU, once per process.
+    """
+    import jieba
+
+    tokenizer = jieba.Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer
+
+
+def tokens(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    """The word tokens of `text` as (start, end) in code points, in order.
+
+    `language` is "zh" for Chinese; any other gets the rule for languages that put blanks between words.
+    """
+    if language != "zh":
+        return tuple(match.span() for match in _ENGLISH.finditer(text))
+    found: list[tuple[int, int]] = []
+    for match in _CHINESE.finditer(text):
+        if match.lastgroup != "han":
+            found.append(match.span())
+            continue
+        start = match.start()
+        for word in _jieba().cut(match.group()):
+            found.append((start, start + len(word)))
+            start += len(word)
+    return tuple(found)
