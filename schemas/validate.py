@@ -1,58 +1,24 @@
-"""Validation of records, lines and files of every known kind."""
+"""Validation, in one place: of schemas, records, lines and files of every known kind."""
 
-from __future__ import annotations
-
-import functools
-from typing import Any
-
-import msgspec
-
-from .dialogue import Dialogue
-from .semantics import check_dialogue, dialogue_faults
+from .files import Report, validate_file
+from .records import dialogue_problems, validate_line, validate_record, validator
+from .semantics import check_dialogue
 from .strict_json import JsonError, parse
-from .validator import Problem, Validator, check_lint, load, names, show
+from .validator import Problem, Validator, check_lint, load, names
 
 __all__ = [
+    "JsonError",
     "Problem",
+    "Report",
     "Validator",
     "check_dialogue",
     "check_lint",
     "dialogue_problems",
     "load",
     "names",
+    "parse",
+    "validate_file",
     "validate_line",
     "validate_record",
     "validator",
 ]
-
-
-@functools.cache
-def validator(name: str) -> Validator:
-    """The validator of a named schema, built once."""
-    return Validator(name)
-
-
-def dialogue_problems(record: dict[str, Any]) -> list[Problem]:
-    """`check_dialogue` for a plain record, which should pass the schema `dialogue` first."""
-    try:
-        dialogue = Dialogue.from_dict(record)
-    except msgspec.ValidationError as error:
-        return [Problem("", str(error))]
-    return [Problem(path, message) for path, message in dialogue_faults(dialogue)]
-
-
-def validate_record(name: str, record: Any) -> list[Problem]:
-    """What is wrong with a parsed record: by its schema, and for dialogues, where the schema holds, by `dialogue_problems`."""
-    checked = validator(name)
-    if not checked.is_valid(record):
-        return checked.errors(record)
-    return dialogue_problems(record) if name == "dialogue" else []
-
-
-def validate_line(name: str, line: bytes) -> list[Problem]:
-    """What is wrong with one line of a JSONL file: strict JSON first (NaN, lone surrogates, a key twice are refused), then `validate_record`."""
-    try:
-        record = parse(line.rstrip(b"\r\n"))
-    except JsonError as error:
-        return [Problem("", str(error), show(line[:60].decode("utf-8", "replace")))]
-    return validate_record(name, record)

@@ -1,0 +1,229 @@
+"""Validation of whole files: which kind a file is, and what is wrong in it, line by line or item by item."""
+
+from __future__ import annotations
+
+import fnmatch
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .records import validate_line, validate_record, validator
+from .strict_json import JsonError, parse
+from .validator import Problem, names, show
+
+#: What a file's name says, where its content says nothing (an empty list).
+_BY_NAME = {
+    "manifest.json": "manifest",
+    "*.soloist.json": "soloist",
+    "logs.json": "dstc9-logs",
+    "labels.json": "dstc9-labels",
+    "knowledge.json": "dstc9-knowledge",
+    "data.json": "multiwoz21",
+    "dialogues_*.json": "multiwoz22",
+}
+
+
+@dataclass
+class Report:
+    """What came of validating one file.
+
+    Args:
+        path: the file (``archive.zip!member`` inside a zip).
+        schema: name of the schema it was held to; None if its kind could not be told.
+        records: how many lines, rows or items were checked.
+        count: problems found, all of them.
+        problems: the first of them, at most `limit`.
+    """
+
+    path: str
+    schema: str | None = None
+    limit: int = 20
+    records: int = 0
+    count: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.count == 0
+
+    def add(self, problems: Iterable[Problem], line: int | None = None) -> None:
+        """Counts problems and keeps the first, with their line."""
+        for problem in problems:
+            self.count += 1
+            if len(self.problems) < self.limit:
+                self.problems.append(problem if line is None else replace(problem, line=line))
+
+    def __str__(self) -> str:
+        """For people: one line a problem, each naming the file, then what was left out."""
+        if self.ok:
+            return f"{self.path}: {self.records} records are valid ({self.schema})"
+        lines = [f"{self.path}: {problem}" for problem in self.problems]
+        if self.count > len(self.problems):
+            lines.append(f"{self.path}: and {self.count - len(self.problems)} more problems")
+        return "\n".join(lines)
+
+
+def validate_file(path: str | Path, schema: str | None = None, limit: int = 20) -> Report:
+    """Validates any file of a known kind: JSONL of dialogues or rejects, Parquet of dialogues, manifest, release and source files, also zipped.
+
+    Args:
+        path: a local file. A JSONL file without a byte is a valid subset without records; any other empty file is a problem.
+        schema: name of a schema; told from content and name if None.
+        limit: how many problems to keep in the report; all are counted.
+
+    Returns:
+        A report. A file that is missing, a folder, empty, cut off, binary or of no known kind is one clear problem in it.
+
+    Raises:
+        KeyError: no schema has that name; the message lists those there are.
+    """
+    if schema is not None and schema not in names():
+        raise KeyError(f"no schema {schema!r}; there are: {', '.join(names())}")
+    report = Report(str(path), schema, limit)
+    path = Path(path)
+    try:
+        if path.suffix == ".parquet":
+            _parquet(path, report)
+        elif path.suffix in (".jsonl", ".ndjson"):
+            _lines(path, report)
+        elif path.suffix == ".zip":
+            _zip(path, report)
+        else:
+            _document(path.read_bytes(), path, report)
+    except OSError as error:
+        report.add([Problem("", f"can't be read: {error.strerror or error}")])
+    return report
+
+
+def _lines(path: Path, report: Report) -> None:
+    if report.schema is None:
+        report.schema = _line_kind(path)
+    seen: dict[str, int] = {}
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            report.records += 1
+            problems = validate_line(report.schema, line)
+            report.add(problems, line=number)
+            if report.schema == "dialogue" and not problems:
+                _twice(parse(line.rstrip(b"\r\n")), seen, number, report)
+
+
+def _twice(record: dict[str, Any], seen: dict[str, int], number: int, report: Report) -> None:
+    """Two records of a file may not share their id."""
+    first = seen.setdefault(record["dialogue_id"], number)
+    if first != number:
+        report.add([Problem("dialogue_id", f"stands on line {first} already", show(record["dialogue_id"]))], line=number)
+
+
+def _line_kind(path: Path) -> str:
+    """The first line that is an object tells; without one, the folder does."""
+    with path.open("rb") as stream:
+        for line, _ in zip(stream, range(100), strict=False):
+            try:
+                record = parse(line.rstrip(b"\r\n"))
+            except JsonError:
+                continue
+            if isinstance(record, dict) and {"turns", "reason"} & record.keys():
+                return "dialogue" if "turns" in record else "reject"
+    return "reject" if "rejects" in path.parts else "dialogue"
+
+
+def _parquet(path: Path, report: Report) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from .arrow import arrow_schema, read_rows
+
+    report.schema = report.schema or "dialogue"
+    try:
+        present = pq.read_schema(path).names
+        due = arrow_schema(report.schema).names
+        missing = [name for name in due if name not in present]
+        if missing:
+            report.add([Problem("", f"lacks the columns {', '.join(missing)}", ", ".join(present))])
+            return
+        seen: dict[str, int] = {}
+        for row in read_rows(path):
+            report.records += 1
+            problems = validate_record(report.schema, row)
+            report.add(problems, line=report.records)
+            if report.schema == "dialogue" and not problems:
+                _twice(row, seen, report.records, report)
+    except pa.ArrowInvalid as error:
+        kind = "is empty" if path.stat().st_size == 0 else f"is no Parquet file, or cut off ({str(error).splitlines()[0]})"
+        report.add([Problem("", kind)])
+    except ValueError as error:  # a schema of files that are no tables
+        report.add([Problem("", str(error))])
+
+
+def _zip(path: Path, report: Report) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [name for name in archive.namelist() if name.endswith(".json") and not name.startswith("__MACOSX")]
+            if len(members) != 1:
+                report.add([Problem("", f"holds {len(members)} JSON files, one is expected: unpack it and validate the files")])
+                return
+            report.path += "!" + members[0]
+            _document(archive.read(members[0]), Path(members[0]), report)
+    except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted
+        report.add([Problem("", "is no zip archive, or cut off" if isinstance(error, zipfile.BadZipFile) else str(error))])
+
+
+def _document(data: bytes, path: Path, report: Report) -> None:
+    try:
+        document = parse(data)
+    except JsonError as error:
+        report.add([Problem("", str(error))])
+        return
+    report.schema = report.schema or _document_kind(document, path.name)
+    if report.schema is None:
+        report.add([Problem("", f"is of no known kind; name one with --schema: {', '.join(names())}", show(document))])
+        return
+    checked = validator(report.schema)
+    shape = checked.schema
+    many = shape["type"] == "array" or (shape["type"] == "object" and "properties" not in shape)
+    report.records = len(document) if many and isinstance(document, (list, dict)) else 1
+    if not many or not isinstance(document, dict if shape["type"] == "object" else list):
+        report.add(validate_record(report.schema, document))
+    elif not checked.is_valid(document):
+        # Item by item, so that the slow side sees only what is at fault.
+        if isinstance(document, list):
+            for index, item in enumerate(document):
+                if not checked.is_valid([item]):
+                    report.add(replace(problem, path=f"[{index}]" + problem.path.removeprefix("[0]")) for problem in checked.errors([item]))
+        else:
+            for key, item in document.items():
+                if not checked.is_valid({key: item}):
+                    report.add(checked.errors({key: item}))
+
+
+def _document_kind(document: Any, name: str) -> str | None:
+    """The kind of a JSON file by what its first item looks like, else by its name."""
+    if isinstance(document, list) and document:
+        first = document[0]
+        if isinstance(first, list) and (not first or (isinstance(first[0], dict) and "speaker" in first[0])):
+            return "dstc9-logs"
+        keys = first.keys() if isinstance(first, dict) else set()
+        for kind, marks in (
+            ("soloist", {"history", "reply"}),
+            ("dstc9-labels", {"target"}),
+            ("multiwoz22", {"dialogue_id", "turns", "services"}),
+            ("risawoz", {"dialogue_id", "dialogue"}),
+        ):
+            if marks <= keys:
+                return kind
+    if isinstance(document, dict) and document:
+        if "dialmill" in document:
+            return "manifest"
+        if {"dialogue_id", "turns", "lineage"} <= document.keys():
+            return "dialogue"
+        first = next(iter(document.values()))
+        if isinstance(first, dict) and "log" in first:
+            return "multiwoz21"
+        inner = next(iter(first.values()), None) if isinstance(first, dict) else None
+        if isinstance(inner, dict) and "docs" in inner:
+            return "dstc9-knowledge"
+    return next((kind for pattern, kind in _BY_NAME.items() if fnmatch.fnmatch(name, pattern)), None)
