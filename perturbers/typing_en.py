@@ -1,0 +1,178 @@
+"""How people mistype and misspell English words.
+
+The shares of the operations are those that two lists of misspellings agree on (distance-1 pairs of nlpaug's and of codespell's, as aggregates):
+substitution .22-.36, deletion .25-.32, insertion .19-.22, transposition .08-.17, a doubled letter .06-.08, a dropped double .03-.04, and
+the first letter hit in 3-5 %. Vowels stand for vowels and n/m, c/s, t/d, y/i for each other more often than a neighbour key does.
+A slip that gives another frequent English word ("hotel" as "motel") is no slip but another meaning, and is drawn again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from functools import lru_cache
+from itertools import accumulate
+
+from .lexicon import alternatives, rows
+from .rng import Rng
+
+#: Operation -> share.
+_SHARES = {"substitute": 0.33, "delete": 0.24, "insert": 0.2, "transpose": 0.14, "double": 0.07, "undouble": 0.04}
+_OPERATIONS = tuple(_SHARES)
+_CUMULATIVE = tuple(accumulate(_SHARES.values()))
+_FIRST_LETTER = 0.04
+#: How often a word with well-known misspellings gets one of those.
+_WELL_KNOWN = 0.25
+_TRIES = 12
+
+#: Letter -> the letters written for it by ear or by shape.
+_CONFUSED = {
+    "a": "e" * 3 + "i" + "o",
+    "e": "a" * 3 + "i" * 3,
+    "i": "e" * 3 + "a" + "y",
+    "o": "a" * 2 + "e" + "u",
+    "u": "o" * 2 + "a" + "e",
+    "y": "i" * 2 + "e",
+    "c": "s" * 2 + "k",
+    "s": "c" * 2 + "z",
+    "n": "m" * 2,
+    "m": "n" * 2,
+    "t": "d",
+    "d": "t",
+    "k": "c",
+    "z": "s",
+    "v": "f",
+}
+#: Letter -> its neighbours on a QWERTY keyboard, those in the same row twice.
+_NEIGHBOURS = {
+    "q": "wwa",
+    "w": "qqeesa",
+    "e": "wwrrsd",
+    "r": "eettdf",
+    "t": "rryyfg",
+    "y": "ttuugh",
+    "u": "yyiihj",
+    "i": "uuookj",
+    "o": "iipplk",
+    "p": "ool",
+    "a": "ssqwz",
+    "s": "aaddwexz",
+    "d": "ssffercx",
+    "f": "ddggrtvc",
+    "g": "ffhhtybv",
+    "h": "ggjjyunb",
+    "j": "hhkkuimn",
+    "k": "jjlliom",
+    "l": "kkop",
+    "z": "xxas",
+    "x": "zzccsd",
+    "c": "xxvvdf",
+    "v": "ccbbfg",
+    "b": "vvnngh",
+    "n": "bbmmhj",
+    "m": "nnjk",
+}
+#: Letter -> what may be struck in its place.
+_STRUCK = {letter: _CONFUSED.get(letter, "") * 2 + near for letter, near in _NEIGHBOURS.items()}
+
+#: Contractions whose apostrophe gets lost. "we're", "he'll", "I'd" and their like are not here: without it they are other words.
+_CONTRACTIONS = frozenset(
+    """don't doesn't didn't won't can't couldn't wouldn't shouldn't isn't aren't wasn't weren't haven't hasn't hadn't i'm i've what's that's it's
+    let's there's here's where's who's how's when's you're they're you've we've they've he's she's that'll it'll you'll they'll""".split()
+)
+#: Words never misspelt: negations, numbers and times carry labels, and a slip in them is easily another one of them.
+_NEVER = frozenset(
+    """no not none never nothing neither nor without cannot non any zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+    fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty half quarter noon midnight first second third""".split()
+)
+_WEIGHT_BY_LENGTH = (0.0, 0.0, 0.0, 0.08, 0.6, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
+
+
+@lru_cache(maxsize=1)
+def frequent_words() -> frozenset[str]:
+    """Frequent English words with their regular forms, lower case."""
+    words = {word for row in rows("en", "words") for word in row[0].lower().split()}
+    for word in list(words):
+        if len(word) < 3:
+            continue
+        stem = word[:-1] if word.endswith("e") else word
+        words.update((word + "s", word + "ly", stem + "ed", stem + "ing", stem + "er"))
+        if word.endswith("y"):
+            words.update((word[:-1] + "ies", word[:-1] + "ied", word[:-1] + "ily"))
+    return frozenset(words)
+
+
+@lru_cache(maxsize=1)
+def _misspellings() -> dict[str, tuple[str, ...]]:
+    known = frequent_words()
+    table = {}
+    for word, cell in rows("en", "misspellings"):
+        if forms := tuple(form for form in alternatives(cell) if form not in known):
+            table[word] = forms
+    return table
+
+
+def slip_weight(word: str) -> float:
+    """How prone a word is to a slip, relative to others: 0 for what is never mistyped, little up to three letters, more with length."""
+    if not (word.isascii() and word.isalpha()) or word.lower() in _NEVER or (word.isupper() and len(word) < 5):
+        return 0.0
+    return _WEIGHT_BY_LENGTH[min(len(word), 10)]
+
+
+def without_apostrophe(word: str) -> str | None:
+    """A contraction written without its apostrophe, where that is still the same word to a reader."""
+    plain = word.replace("’", "'")
+    return plain.replace("'", "") if plain.lower() in _CONTRACTIONS else None
+
+
+def slip(word: str, rng: Rng, edits: int = 1) -> str | None:
+    """`word` (ASCII letters) as somebody mistyped it, in its case; None where every try gave another English word.
+
+    Args:
+        edits: how many slips; two only make sense in a long word.
+    """
+    lower = word.lower()
+    known = _misspellings().get(lower)
+    if known and edits == 1 and rng.random() < _WELL_KNOWN:
+        return _in_case_of(word, rng.choice(known))
+    words = frequent_words()
+    for _ in range(_TRIES):
+        typed = lower
+        for _ in range(edits):
+            typed = _strike(typed, rng)
+        if typed != lower and typed not in words and typed not in _NEVER:
+            return _in_case_of(word, typed)
+    return None
+
+
+def _strike(word: str, rng: Rng) -> str:
+    """One slip in a lower-case word, or the word itself where the drawn operation does not fit it."""
+    random = rng.random
+    operation = _OPERATIONS[bisect(_CUMULATIVE, random() * _CUMULATIVE[-1], 0, len(_OPERATIONS) - 1)]
+    length = len(word)
+    if length == 3 and operation in ("substitute", "delete", "insert"):
+        operation = "transpose"  # too little is left of a short word otherwise
+    place = 0 if random() < _FIRST_LETTER else 1 + int(random() * (length - 1))
+    letter = word[place]
+    if operation == "substitute":
+        return word[:place] + rng.choice(_STRUCK.get(letter, letter)) + word[place + 1 :]
+    if operation == "insert":
+        after = place + int(random() * 2)
+        return word[:after] + rng.choice(_NEIGHBOURS.get(letter, letter)) + word[after:]
+    doubled = word[place - 1 : place] == letter or word[place + 1 : place + 2] == letter
+    if operation == "transpose":
+        return word if place + 1 == length else word[:place] + word[place + 1] + letter + word[place + 2 :]
+    if operation == "double":
+        return word if doubled else word[:place] + letter + word[place:]
+    if operation == "undouble" and not doubled:
+        pairs = [i for i in range(1, length) if word[i] == word[i - 1]]
+        if not pairs:
+            return word
+        place = rng.choice(pairs)
+    return word[:place] + word[place + 1 :]
+
+
+def _in_case_of(model: str, word: str) -> str:
+    """`word` (lower case) in the case of `model`."""
+    if model.islower():
+        return word
+    return word.upper() if model.isupper() else word[0].upper() + word[1:]
