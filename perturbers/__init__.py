@@ -6,6 +6,6 @@
 """
 
 from .base import Chain, Changed, OptionError, Perturber, Skipped, TurnPerturber, variants
-from .registry import get, names, parse
+from .registry import Suite, get, names, parse
 
-__all__ = ["Chain", "Changed", "OptionError", "Perturber", "Skipped", "TurnPerturber", "get", "names", "parse", "variants"]
+__all__ = ["Chain", "Changed", "OptionError", "Perturber", "Skipped", "Suite", "TurnPerturber", "get", "names", "parse", "variants"]

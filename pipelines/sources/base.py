@@ -18,6 +18,8 @@ import msgspec
 from pipelines.errors import InputError, RecordError
 from schemas import Dialogue, Step
 
+from .spans import Settled
+
 Kind = Literal["dialogue", "acts", "split"]
 #: What a file is to a source: it holds dialogues, their acts, or the ids of a split; or it is known and not needed ("other").
 Role = Literal["dialogues", "acts", "splits", "other"]
@@ -212,6 +214,12 @@ class Notes(dict[str, int]):
         """Counts `reason`; nothing for a count of 0."""
         if count:
             self[reason] = self.get(reason, 0) + count
+
+    def add_spans(self, settled: Settled) -> None:
+        """Counts what became of claims about spans: `span_moved`, `span_mismatch` (found nowhere, left out), `span_ambiguous`."""
+        self.add("span_moved", settled.moved)
+        self.add("span_mismatch", settled.lost)
+        self.add("span_ambiguous", settled.ambiguous)
 
     def lineage(self) -> tuple[Step, ...]:
         """One lineage step "read@1" with sorted ``reason:count`` entries; nothing where there is nothing to tell."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -88,21 +87,20 @@ def read_acts(dialog_act: dict[str, Any], where: str, notes: Notes) -> tuple[Act
         if not pairs:
             acts[_act(label, "none", "none")[0]] = None
         for pair in pairs:
-            match pair:
-                case [str() as slot, str() as value]:
-                    act, note = _act(label, slot, value)
-                    if note:
-                        notes.add(note)
-                    acts[act] = None
-                case [str() as slot, list() | bool() | int() | float() | None as value]:
-                    for one in value if isinstance(value, list) else [value]:
-                        text = normalise.scalar_text(one)
-                        if text is None:
-                            notes.add("act_malformed")
-                        acts[_act(label, slot, text or "")[0]] = None
-                case _:
+            slot, value = pair if type(pair) is list and len(pair) == 2 else (None, None)
+            if type(slot) is not str:
+                notes.add("act_malformed")
+                acts[_act(label, "none", "none")[0]] = None
+                continue
+            for one in value if type(value) is list else (value,):
+                said = one if type(one) is str else normalise.scalar_text(one)
+                if said is None:
                     notes.add("act_malformed")
-                    acts[_act(label, "none", "none")[0]] = None
+                    said = "none"
+                act, note = _act(label, slot, said)
+                if note is not None:
+                    notes.add(note)
+                acts[act] = None
     return tuple(acts)
 
 
@@ -170,11 +168,6 @@ def goal_text(message: Any, where: str) -> str:
     if not all(isinstance(line, str) for line in lines):
         raise RecordError("wrong_type", f"{where}: expected an array of strings")
     return " ".join(html.unescape(_TAG.sub("", " ".join(lines))).split())
-
-
-def in_order(*names: Iterable[str]) -> tuple[str, ...]:
-    """Domains in order of their first appearance, without what is no domain of the corpus."""
-    return tuple(dict.fromkeys(name for group in names for name in group if name in DOMAINS))
 
 
 def locatable(value: str | None) -> bool:

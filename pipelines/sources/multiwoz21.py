@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from pipelines.errors import RecordError
@@ -133,7 +134,8 @@ def _states(log: list[Any], notes: Notes) -> list[State]:
     cells = [take(turn, "metadata", dict, f"log[{number}]") for number, turn in enumerate(log)]
     labelled = any(cells)
     states: list[State] = [()] * len(log)
-    last_cells: dict[str, Any] | None = None
+    last_cells: dict[str, Any] = {}
+    parts: dict[str, State] = {}
     last: State = ()
     for number in range(0, len(log), 2):
         own, following = cells[number], cells[number + 1] if number + 1 < len(log) else None
@@ -151,33 +153,34 @@ def _states(log: list[Any], notes: Notes) -> list[State]:
             # Without a system turn behind it the state after a user turn is not labelled; what held so far is the best that is known.
             notes.add("state_missing")
         elif following != last_cells:
-            state = _state(following, f"log[{number + 1}].metadata")
+            where = f"log[{number + 1}].metadata"
+            # From turn to turn one domain changes, seldom two.
+            parts = {domain: parts[domain] if last_cells.get(domain) == cell else _state(domain, cell, where) for domain, cell in following.items()}
+            state = tuple(chain.from_iterable(parts.values()))
             last = state if state != last else last
             last_cells = following
         states[number] = last
     return states
 
 
-def _state(metadata: dict[str, Any], where: str) -> State:
-    """The values of one ``metadata``: domain -> {"semi": {slot: value}, "book": {slot: value, "booked": [...]}}."""
+def _state(domain: str, sections: Any, where: str) -> State:
+    """The values of one domain of a ``metadata``: {"semi": {slot: value}, "book": {slot: value, "booked": [...]}}."""
+    if type(sections) is not dict:
+        raise RecordError("wrong_type", f"{where}.{domain}: expected an object, found {json_kind(sections)}")
     found: list[SlotValues] = []
-    for domain, sections in metadata.items():
-        if type(sections) is not dict:
-            raise RecordError("wrong_type", f"{where}.{domain}: expected an object, found {json_kind(sections)}")
-        for section, slots in sections.items():
-            if type(slots) is not dict:
-                raise RecordError("wrong_type", f"{where}.{domain}.{section}: expected an object, found {json_kind(slots)}")
-            for slot, value in slots.items():
-                if value == "" or value == "not mentioned" or (slot == "booked" and section == "book"):
-                    continue
-                if type(value) is str:
+    for section, slots in sections.items():
+        if type(slots) is not dict:
+            raise RecordError("wrong_type", f"{where}.{domain}.{section}: expected an object, found {json_kind(slots)}")
+        for slot, value in slots.items():
+            if type(value) is str:
+                if value and value != "not mentioned":
                     entry = multiwoz.state_entry(domain, section, slot, value)
                     if entry is not None:
                         found.append(entry)
-                else:
-                    several = normalise.values(value, f"{where}.{domain}.{section}.{slot}")
-                    if several:
-                        found.append(SlotValues(domain.lower(), multiwoz.state_slot(section, slot), several))
+            elif slot != "booked" or section != "book":
+                several = normalise.values(value, f"{where}.{domain}.{section}.{slot}")
+                if several:
+                    found.append(SlotValues(domain.lower(), multiwoz.state_slot(section, slot), several))
     return tuple(found)
 
 
@@ -221,26 +224,31 @@ def _spans(turn: dict[str, Any], text: str, acts: tuple[Act, ...], state: State,
     elif entries:
         bounds = token_bounds(text)
         for entry in entries:
-            match entry:
-                case [str() as label, str() as slot, str() as value, int() as first, int() as last]:
-                    domain = multiwoz.act_name(label)[1]
-                    claims.append(Claim(domain, multiwoz.slot_name(domain, slot), value, *from_tokens(bounds, first, last)))
-                case _:
-                    notes.add("span_malformed")
+            label, slot, value, first, last = entry if type(entry) is list and len(entry) == 5 else (None, None, None, None, None)
+            if type(label) is str and type(slot) is str and type(value) is str and type(first) is int and type(last) is int:
+                domain = multiwoz.act_name(label)[1]
+                start, end = from_tokens(bounds, first, last)
+                claims.append(Claim(domain, multiwoz.slot_name(domain, slot), value, start, end))
+            else:
+                notes.add("span_malformed")
     if not claims:
         return ()
     settled = settle(text, claims)
-    notes.add("span_moved", settled.moved)
-    notes.add("span_mismatch", settled.lost)
+    notes.add_spans(settled)
     return settled.spans
 
 
 def _domains(goal: dict[str, Any] | None, turns: list[Turn]) -> tuple[str, ...]:
     """The domains a dialogue is about: those of its goal in the order in which the talk comes to them; without a goal, those of the talk."""
-    talk = multiwoz.in_order(
-        name for turn in turns for names in ((act.domain for act in turn.acts), (entry.domain for entry in turn.state)) for name in names
-    )
+    named: dict[str, None] = {}
+    seen: State = ()
+    for turn in turns:
+        named.update(dict.fromkeys([act.domain for act in turn.acts]))
+        if turn.state is not seen and turn.speaker == "user":
+            seen = turn.state
+            named.update(dict.fromkeys([entry.domain for entry in seen]))
+    talk = [name for name in named if name in multiwoz.DOMAINS]
     wanted = sorted(domain.lower() for domain, part in goal.items() if part and domain.lower() in multiwoz.DOMAINS) if goal else []
     if not wanted:
-        return talk
+        return tuple(talk)
     return tuple(dict.fromkeys([*(name for name in talk if name in wanted), *wanted]))

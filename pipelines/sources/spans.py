@@ -2,21 +2,21 @@
 
 Corpora count offsets in tokens or in characters, on the text as it is or on another tokenisation of it (cases B29, B30). Here every claim ("value v
 stands at [start, end)") becomes character offsets and is proved: the text there must be the value, up to letter case, blanks and punctuation. A claim
-that fails is looked for in the whole utterance at token boundaries, nearest to where it was said to be, and never inside a longer value. What
-is found nowhere is counted and left out.
+that fails is looked for by `perturbers.values.find_span`, the one locator of the house: first among the words it names ("center" for centre), then
+in the whole utterance, never inside a longer value. What is found nowhere is counted and left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
+from perturbers.values import find_span
 from schemas import Span
 
 _TOKEN = re.compile(r"\S+")
-_RUN = re.compile(r"\w+|[^\w\s]+|\s+")
 
 
 class Claim(NamedTuple):
@@ -30,25 +30,35 @@ class Claim(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The spans that hold, in text order, and how many claims were moved to another place or found nowhere."""
+    """The spans that hold, in text order.
+
+    `moved` claims were wrong about the place and found at another, `lost` ones found nowhere; `ambiguous` ones had several places as good.
+    """
 
     spans: tuple[Span, ...]
-    moved: int
-    lost: int
+    moved: int = 0
+    lost: int = 0
+    ambiguous: int = 0
 
 
-def token_bounds(text: str) -> list[tuple[int, int]]:
-    """Character offsets of the blank-separated tokens of `text`, as ``text.split()`` cuts it."""
-    return [match.span() for match in _TOKEN.finditer(text)]
+def token_bounds(text: str) -> tuple[list[int], list[int] | None]:
+    """Where the tokens of `text` start and end, cut at blanks as ``text.split()`` does it; for `from_tokens`.
+
+    No ends where there is one blank between any two tokens: there, each ends one before the next starts.
+    """
+    words = text.split()
+    if " ".join(words) == text:
+        return list(accumulate([len(word) + 1 for word in words], initial=0)), None
+    bounds = [match.span() for match in _TOKEN.finditer(text)]
+    return [start for start, _ in bounds], [end for _, end in bounds]
 
 
-def from_tokens(bounds: Sequence[tuple[int, int]], first: int, last: int) -> tuple[int, int]:
-    """Character offsets of the tokens `first` to `last`, both inclusive. Indices out of range give offsets out of range."""
-    count = len(bounds)
-    far = bounds[-1][1] + 1 if bounds else 1
-    start = bounds[first][0] if 0 <= first < count else far
-    end = bounds[last][1] if 0 <= last < count else far
-    return start, end
+def from_tokens(bounds: tuple[list[int], list[int] | None], first: int, last: int) -> tuple[int, int]:
+    """Character offsets of the tokens `first` to `last`, both inclusive. Indices out of range, or in the wrong order, give an empty range."""
+    starts, ends = bounds
+    if not 0 <= first <= last < len(starts) - (ends is None):
+        return 0, 0
+    return starts[first], ends[last] if ends is not None else starts[last + 1] - 1
 
 
 def fold(text: str) -> str:
@@ -77,82 +87,72 @@ def prove(text: str, start: int, end: int, value: str) -> tuple[int, int] | None
         folded = fold(text[start:end])
         if not folded or folded != fold(value):
             return None
+    if not text[start:end].strip():
+        return None
     return (start, end) if whole(text, start, end) else None
 
 
 def whole(text: str, start: int, end: int) -> bool:
     """Whether [start, end) cuts no word and no number in two ("7" in "17:30" does). Chinese writes no word boundaries."""
-    return _free(text[start - 2 : start] if start > 1 else text[:start], text[start], -1) and _free(text[end : end + 2], text[end - 1], 1)
+    # Between blanks, which is nearly always, there is nothing to look at.
+    left = start == 0 or text[start - 1] == " " or _free(text[max(0, start - 2) : start][::-1], text[start])
+    return left and (end == len(text) or text[end] == " " or _free(text[end : end + 2], text[end - 1]))
 
 
-def _free(beyond: str, edge: str, side: int) -> bool:
-    """Whether the characters `beyond` an edge (up to two, in text order) belong to another token than the edge."""
-    if not beyond or not edge.isalnum() or "\u3400" <= edge <= "\u9fff":
+def _free(beyond: str, edge: str) -> bool:
+    """Whether the character beyond an edge, and the one after that, belong to another token than the edge."""
+    if not edge.isalnum() or "\u3400" <= edge <= "\u9fff" or "\u3400" <= beyond[0] <= "\u9fff":
         return True
-    near, far = (beyond[-1], beyond[:-1]) if side < 0 else (beyond[0], beyond[1:])
-    if near.isalnum():
-        return "\u3400" <= near <= "\u9fff"
-    return not (edge.isdigit() and near in ".:," and far.isdigit())
+    return not beyond[0].isalnum() and not (edge.isdigit() and beyond[0] in ".:," and beyond[1:].isdigit())
 
 
-@lru_cache(maxsize=1 << 14)
-def _pattern(value: str) -> re.Pattern[str] | None:
-    """A pattern for `value` in any letter case, with any blanks, hyphens or apostrophes between its words."""
-    parts: list[str] = []
-    for run in _RUN.findall(value):
-        if run[0].isalnum() or run[0] == "_" or (run in (".", ":") and parts):
-            parts.append(re.escape(run))
-        elif parts and not parts[-1].startswith("["):
-            parts.append(r"[\s\-'’,&.]{0,3}")
-    return re.compile("".join(parts).removesuffix(r"[\s\-'’,&.]{0,3}"), re.IGNORECASE) if parts else None
-
-
-def occurrences(text: str, value: str) -> list[tuple[int, int]]:
-    """Every place where `value` stands in `text` as whole words and numbers, left to right."""
-    pattern = _pattern(value)
-    if pattern is None:
-        return []
-    return [m.span() for m in pattern.finditer(text) if m.end() > m.start() and whole(text, *m.span())]
-
-
-def settle(text: str, claims: Sequence[Claim]) -> Settled:
-    """The spans that hold of `claims` about `text`; each claim is proved, moved or lost. A claim that names no place can't be lost."""
+def settle(text: str, claims: Sequence[Claim], language: str = "en") -> Settled:
+    """The spans that hold of `claims` about `text`. A claim that names no place can't be moved or lost."""
     spans: list[Span] = []
     open_claims: list[Claim] = []
     for claim in claims:
-        place = prove(text, claim.start, claim.end, claim.value) if claim.start is not None and claim.end is not None else None
+        place = None if claim.start is None or claim.end is None else prove(text, claim.start, claim.end, claim.value)
         if place is None:
             open_claims.append(claim)
         else:
             spans.append(Span(place[0], place[1], text[place[0] : place[1]], claim.domain, claim.slot, claim.value))
-    moved = lost = 0
-    # Longest values first, so that "north" is not looked for inside "north star inn" (case B30).
-    for claim in sorted(open_claims, key=lambda c: (-len(c.value), c.domain, c.slot, c.value, c.start or 0)):
-        place = _nearest(text, claim, spans)
-        if place is not None:
-            spans.append(Span(place[0], place[1], text[place[0] : place[1]], claim.domain, claim.slot, claim.value))
-            moved += claim.start is not None
-        else:
-            lost += claim.start is not None
+    counts = _search(text, open_claims, spans, [claim.value for claim in claims], language) if open_claims else (0, 0, 0)
     if len(spans) > 1:
-        spans = sorted(dict.fromkeys(spans), key=lambda s: (s.start, s.end, s.domain, s.slot, s.value))
-    return Settled(tuple(spans), moved, lost)
+        spans = sorted(dict.fromkeys(spans), key=_reading_order)
+    return Settled(tuple(spans), *counts)
 
 
-def _nearest(text: str, claim: Claim, placed: Sequence[Span]) -> tuple[int, int] | None:
-    """The occurrence of a claim's value nearest to where it was said to be; of equals, one that no other value has taken, then the first."""
-    hint = claim.start or 0
-    best: tuple[tuple[bool, int, int], tuple[int, int]] | None = None
-    for start, end in occurrences(text, claim.value):
-        taken = False
-        for span in placed:
-            assert span.start is not None and span.end is not None
-            if span.start < end and start < span.end:
-                if span.end - span.start > end - start:
-                    break
-                taken = True
-        else:
-            rank = (taken, abs(start - hint), start)
-            if best is None or rank < best[0]:
-                best = (rank, (start, end))
-    return best[1] if best else None
+def _reading_order(span: Span) -> tuple[int, int, str, str, str]:
+    assert span.start is not None and span.end is not None
+    return span.start, span.end, span.domain, span.slot, span.value
+
+
+def _search(text: str, claims: list[Claim], spans: list[Span], named: Sequence[str], language: str) -> tuple[int, int, int]:
+    """Adds to `spans` those of `claims` that are found, longest values first; how many were moved, lost, ambiguous."""
+    moved = lost = ambiguous = 0
+    for claim in sorted(claims, key=lambda c: (-len(c.value), c.domain, c.slot, c.value, c.start or 0)):
+        place = _find(text, claim, spans, named, language)
+        if place is None:
+            lost += claim.start is not None
+            continue
+        start, end, unsure, elsewhere = place
+        spans.append(Span(start, end, text[start:end], claim.domain, claim.slot, claim.value))
+        moved += elsewhere and claim.start is not None
+        ambiguous += unsure
+    return moved, lost, ambiguous
+
+
+def _find(text: str, claim: Claim, spans: list[Span], named: Sequence[str], language: str) -> tuple[int, int, bool, bool] | None:
+    """(start, end, ambiguous, elsewhere) of a claim that isn't literally true of the place it names."""
+    if claim.start is not None and claim.end is not None and 0 <= claim.start < claim.end <= len(text):
+        found = find_span(text[claim.start : claim.end], claim.value, claim.slot, language)
+        if found is not None and whole(text, claim.start + found[0], claim.start + found[1]):
+            return claim.start + found[0], claim.start + found[1], False, False
+    taken = [(span.start, span.end) for span in spans if span.start is not None and span.end is not None]
+    # The same words may show one value of two slots, so a second look passes over spans of this value.
+    shared = [(span.start, span.end) for span in spans if span.start is not None and span.end is not None and span.value != claim.value]
+    for ranges in (taken, shared) if len(shared) < len(taken) else (taken,):
+        anywhere = find_span(text, claim.value, claim.slot, language, ranges, named)
+        if anywhere is not None and whole(text, anywhere[0], anywhere[1]):
+            return *anywhere, True
+    return None

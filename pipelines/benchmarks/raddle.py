@@ -1,0 +1,150 @@
+"""RADDLE (Peng et al., ACL 2021): few-shot single-domain tasks, in the format of SOLOIST turns (Peng et al., TACL 2021).
+
+One release file for each suite and domain, ``release/SUITE/DOMAIN.{train,test}.soloist.json``: a JSON array of turns with `history`, `belief`, `kb`, `reply`, and `name`.
+Belief states of a single domain leave the domain out ("belief : area = east ; stars = 4"); responses are delexicalised with
+SOLOIST's special tokens ("[hotel_name]", "[value_time]"). `kb` needs a database count that dialogues don't hold, and is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from schemas import Dialogue, Turn
+
+from . import Benchmark
+
+DOMAINS = ("attraction", "hotel", "restaurant", "train")
+
+#: Slot (as the state or the acts name it) -> the part after the domain in SOLOIST's token.
+_DOMAIN_TOKENS = {
+    "name": "name",
+    "addr": "address",
+    "address": "address",
+    "area": "area",
+    "phone": "phone",
+    "post": "postcode",
+    "postcode": "postcode",
+    "pricerange": "pricerange",
+    "price": "pricerange",
+    "fee": "pricerange",
+    "ref": "reference",
+    "reference": "reference",
+    "food": "food",
+    "id": "trainid",
+    "trainid": "trainid",
+    "ticket": "price",
+    "type": "type",
+}
+_VALUE_TOKENS = {
+    "choice": "count",
+    "stars": "count",
+    "people": "count",
+    "book people": "count",
+    "stay": "count",
+    "book stay": "count",
+    "day": "day",
+    "book day": "day",
+    "departure": "place",
+    "destination": "place",
+    "leaveat": "time",
+    "arriveby": "time",
+    "time": "time",
+    "book time": "time",
+    "duration": "time",
+    "open": "time",
+}
+
+
+class Raddle(Benchmark):
+    name = "raddle"
+    about = "RADDLE: few-shot single-domain MultiWOZ tasks and perturbed test sets, as SOLOIST turns"
+    paper = "Peng et al. (2021), RADDLE: An Evaluation Benchmark and Analysis Platform for Robust Task-oriented Dialog Systems"
+
+    def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[object]:  # type: ignore[override]
+        from pipelines.stages.base import Out
+
+        if dialogue.split not in ("train", "test"):
+            return
+        file = f"{suite}/{dialogue.domains[0]}.{dialogue.split}.soloist.json"
+        turns = soloist_turns(dialogue)
+        if not turns:
+            return
+        if blind:
+            labels = [{"name": turn["name"], "belief": turn["belief"], "kb": turn["kb"], "reply": turn["reply"]} for turn in turns]
+            yield Out(f"labels/release/{file}", order, len(labels), _joined(labels))
+            turns = [{"history": turn["history"], "name": turn["name"]} for turn in turns]
+        yield Out(f"release/{file}", order, len(turns), _joined(turns))
+
+    def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
+        found = {}
+        for suite in suites:
+            for domain in DOMAINS:
+                for split in ("train", "test") if suite == "standard" else ("test",):
+                    hidden = blind and split == "test"
+                    found[f"release/{suite}/{domain}.{split}.soloist.json"] = "soloist-inputs" if hidden else "soloist"
+                    if hidden:
+                        found[f"labels/release/{suite}/{domain}.{split}.soloist.json"] = "soloist-labels"
+        return found
+
+
+def soloist_turns(dialogue: Dialogue) -> list[dict[str, object]]:
+    """One entry for each user turn that has an answer, the history up to it as the (perturbed) dialogue has it."""
+    single = len(dialogue.domains) == 1
+    history: list[str] = []
+    found: list[dict[str, object]] = []
+    for turn, answer in zip(dialogue.turns, dialogue.turns[1:], strict=False):
+        history.append(f"{turn.speaker} : {_line(turn.utterance)}")
+        if turn.speaker == "user" and answer.speaker == "system":
+            found.append(
+                {
+                    "history": list(history),
+                    "belief": belief(turn, single),
+                    "kb": "",
+                    "reply": f"system : {delexicalised(answer, dialogue.domains)}",
+                    "name": dialogue.source_id,
+                }
+            )
+    return found
+
+
+def belief(turn: Turn, single: bool) -> str:
+    """The belief state after a turn as SOLOIST writes it; "belief : none" when empty."""
+    domains: dict[str, list[str]] = {}
+    for entry in turn.state:
+        domains.setdefault(entry.domain, []).append(f"{entry.slot} = {_line(entry.values[0])}")
+    if single:
+        slots = [slot for slots in domains.values() for slot in slots]
+        return "belief : " + (" ; ".join(slots) or "none")
+    return "belief : " + (" | ".join(f"{domain} " + " ; ".join(slots) for domain, slots in domains.items()) or "none")
+
+
+def delexicalised(turn: Turn, domains: tuple[str, ...]) -> str:
+    """A system utterance with its spans replaced by SOLOIST's special tokens, in lower case."""
+    parts: list[str] = []
+    reached = 0
+    for span in sorted((span for span in turn.spans if span.start is not None), key=lambda span: (span.start or 0, -(span.end or 0))):
+        start, end = span.start or 0, span.end or 0
+        domain = span.domain if span.domain in DOMAINS else (domains[0] if domains else span.domain)
+        if span.slot in _DOMAIN_TOKENS:
+            token = f"[{domain}_{_DOMAIN_TOKENS[span.slot]}]"
+        elif span.slot in _VALUE_TOKENS:
+            token = f"[value_{_VALUE_TOKENS[span.slot]}]"
+        else:
+            continue
+        if start < reached:
+            continue
+        parts += [turn.utterance[reached:start].lower(), token]
+        reached = end
+    parts.append(turn.utterance[reached:].lower())
+    return _line("".join(parts))
+
+
+def _line(text: str) -> str:
+    """Blanks and line ends collapsed: SOLOIST reads a turn as one line."""
+    return " ".join(text.split())
+
+
+def _joined(items: list[dict[str, object]]) -> bytes:
+    return b",\n".join(msgspec.json.encode(item) for item in items)

@@ -1,0 +1,204 @@
+"""The whole graph, top to bottom, and what happens before and after it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from pipelines import benchmarks, files
+from pipelines.books import Books, total
+from pipelines.engine import BeamEngine, Engine, PlainEngine
+from pipelines.errors import DialmillError
+from pipelines.inputs import InputFile, find_inputs
+from pipelines.progress import Progress
+from pipelines.recipe import Recipe
+from pipelines.sinks import card, manifest
+from pipelines.sinks.folder import OutputFolder
+from pipelines.sinks.manifest import SPLIT_FILES
+from pipelines.sinks.parts import WriteParts, join_parts
+from pipelines.sources import registry
+from pipelines.stages.base import Item, Stage
+from pipelines.stages.mill import Mill, suite_params
+from pipelines.stages.overlap import CompareBand, CountPairs
+from pipelines.stages.read import JoinAndParse, ReadFile
+from pipelines.stages.split import Layout, SplitPlanner
+
+#: A shard of an output holds about this many bytes of input.
+_SHARD_BYTES = 48 << 20
+_BOOKS = "books.msgpack"
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a run depends on. Two runs of equal jobs write equal bytes."""
+
+    recipe: Recipe
+    seed: int
+    inputs: tuple[InputFile, ...]
+    output: str
+    overwrite: bool = False
+
+    @property
+    def shards(self) -> int:
+        """Shards of each large output, from the size of the input alone."""
+        return max(1, min(256, sum(one.size for one in self.inputs) // _SHARD_BYTES))
+
+    @property
+    def params(self) -> dict[str, dict[str, type]]:
+        """The lineage options of each suite, for the Parquet schemas."""
+        return {"standard": {}, **{suite.name: suite_params(suite.perturber) for suite in self.recipe.suite_plan()}}
+
+
+def make_job(
+    recipe: Recipe, paths: Sequence[str], output: str, seed: int = 1, source: str | None = None, overwrite: bool = False, allow_missing: bool = False
+) -> Job:
+    """A job from what the user named; looks at the input files and tells their formats apart.
+
+    Raises:
+        DialmillError: unusable input.
+    """
+    return Job(recipe, seed, tuple(find_inputs(paths, source, allow_missing)), output, overwrite)
+
+
+def graph(engine: Engine, job: Job, folder: str) -> None:
+    """The flow from files to part files and books below `folder`."""
+    inputs, recipe = list(job.inputs), job.recipe
+    licences = {name: registry.get(name).licence for name in {one.source for one in inputs}}
+
+    read = engine.apply("read files", ReadFile(inputs, licences), engine.create("input files", [one.number for one in inputs if one.role != "other"]))
+    parsed = engine.apply("parse and filter", JoinAndParse(inputs, recipe, job.seed), engine.group("join the pieces of a dialogue", read.main))
+    layout = engine.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
+    milled = engine.apply("mill", Mill(recipe, job.seed, benchmarks.get(recipe.benchmark), job.shards), parsed.main, side=layout)
+
+    pairs = engine.apply("compare across splits", CompareBand(), engine.group("bring similar dialogues together", milled.tagged["band"]))
+    overlap = engine.apply("count overlaps", CountPairs(), engine.group("each pair once", pairs.main))
+
+    outs = engine.flatten("all outputs", [parsed.tagged["out"], milled.tagged["out"]])
+    parts = engine.apply("write parts", WriteParts(folder, job.params), engine.group("collect shards", outs))
+
+    books = engine.flatten("all books", [one.books for one in (read, parsed, milled, pairs, overlap, parts)])
+    engine.apply("write the books", WriteBooks(folder), engine.group("bring the books together", books), side=layout)
+
+
+class WriteBooks(Stage):
+    """The sum of all books, with the layout of the splits, into one file."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: Layout | None = None) -> Iterable[tuple[str, Item]]:
+        with files.create(files.join(self.folder, _BOOKS)) as stream:
+            stream.write(msgspec.msgpack.encode((total(element[1]), side)))
+        return ()
+
+
+def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: bool = False) -> dict[str, Any]:
+    """Runs a job on Beam (FnApiRunner in this process unless the options name another runner), or as plain function calls.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        DialmillError: unusable input or output; nothing was written.
+    """
+    with OutputFolder(job.output, job.overwrite) as output, Progress(quiet) as progress:
+        if plain:
+            graph(PlainEngine(), job, output.aside)
+        else:
+            _run_beam(lambda engine: graph(engine, job, output.aside), beam_options)
+        books, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.aside, _BOOKS)), type=tuple[Books, Layout])
+        files.remove(files.join(output.aside, _BOOKS))
+        if books.faults:
+            raise DialmillError("\n".join(sorted(books.faults)))
+        books.check()
+        outputs = _finish_files(job, output.aside, books)
+        made = manifest.make(job, books, layout, outputs)
+        card_text = card.make(job, made).encode()
+        with files.create(files.join(output.aside, "README.md")) as stream:
+            stream.write(card_text)
+        made["outputs"].append(manifest.entry("README.md", card_text))
+        made["outputs"].sort(key=lambda item: item["path"])
+        output.commit(manifest.encode(made))
+        for warning in made["warnings"]:
+            progress.say(f"warning: {warning}")
+        return made
+
+
+def _run_beam(build: Callable[[Engine], None], options: Sequence[str]) -> None:
+    pipeline = make_pipeline(options)
+    build(BeamEngine(pipeline))
+    result = pipeline.run()
+    result.wait_until_finish()
+
+
+def make_pipeline(options: Sequence[str]) -> Any:
+    """A Beam pipeline. FnApiRunner is the local default, pinned: DirectRunner switches to another engine where it has a network.
+
+    Raises:
+        DialmillError: Beam doesn't take the options.
+    """
+    import logging
+
+    # Without the gcp extra Beam warns through the root logger on import; that is no news to a local user.
+    logging.getLogger().addHandler(logging.NullHandler())
+    import apache_beam as beam
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    arguments = list(options)
+    if not any(option.split("=")[0] == "--runner" for option in arguments):
+        arguments.append("--runner=FnApiRunner")
+    try:
+        return beam.Pipeline(options=PipelineOptions(arguments))
+    except (ValueError, ImportError) as error:
+        raise DialmillError(f"Beam refused the options {' '.join(arguments)}: {error}") from None
+
+
+def _finish_files(job: Job, folder: str, books: Books) -> list[dict[str, Any]]:
+    """Joins the parts, and makes the files that no record went to."""
+    expected = manifest.expected_files(job)
+    shards: dict[str, list[int]] = {path: [] for path in expected}
+    records: dict[str, int] = dict.fromkeys(expected, 0)
+    for path, shard, number, _ in books.parts:
+        shards.setdefault(path, []).append(shard)
+        records[path] = records.get(path, 0) + number
+    outputs = []
+    for path in sorted(shards):
+        for made, size, digest in join_parts(folder, path, shards[path], job.params):
+            schema = expected.get(path) or ("reject" if path.startswith("rejects/") else "dialogue")
+            outputs.append({"path": made, "sha256": digest, "bytes": size, "records": records[path], "schema": schema})
+    return outputs
+
+
+def recipe_text(job: Job) -> str:
+    """The resolved recipe and the inputs, as they are printed before a run."""
+    import yaml
+
+    lines = [f"seed: {job.seed}", yaml.safe_dump(job.recipe.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None).rstrip(), "inputs:"]
+    lines += [f"  {one.shown}: {one.source}, {one.role}, {one.size:,} bytes" for one in job.inputs]
+    return "\n".join(lines)
+
+
+def describe(job: Job, options: Sequence[str] = ()) -> str:
+    """What a run would do: the recipe and the transforms of the graph. Nothing is read beyond the heads of the inputs, nothing written."""
+    OutputFolder(job.output, job.overwrite).check()
+    pipeline = make_pipeline(options)
+    graph(BeamEngine(pipeline), job, job.output)
+    transforms = pipeline.to_runner_api().components.transforms
+    names = [item.unique_name for item in transforms.values() if item.unique_name and "/" not in item.unique_name]
+    return "\n".join([recipe_text(job), "graph:", *(f"  {name}" for name in names)])
+
+
+def summary(made_manifest: dict[str, Any], output: str) -> str:
+    """What a run made, in a few lines."""
+    made = {item["path"]: item["records"] for item in made_manifest["outputs"]}
+    lines = []
+    for suite in made_manifest["recipe"]["suites"]:
+        counts = ", ".join(f"{split} {made.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES)
+        lines.append(f"{suite}: {counts}")
+    rejected = sum(sum(stage["rejected"].values()) for stage in made_manifest["stages"] if stage["name"] in ("read", "filter", "split"))
+    lines.append(f"rejected: {rejected:,} (reasons in {output}/rejects and {output}/README.md)")
+    lines.append(f"written: {output}")
+    return "\n".join(lines)

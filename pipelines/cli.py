@@ -1,0 +1,204 @@
+"""The command line. Exit codes: 0 done, 1 the input or the run is at fault, 2 wrong usage."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pipelines.errors import DialmillError, UsageError
+from schemas.version import VERSION
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    beam_options: list[str] = []
+    if "--" in words:
+        cut = words.index("--")
+        words, beam_options = words[:cut], words[cut + 1 :]
+    options = _parser().parse_args(words)
+    try:
+        code: int = options.run(options, beam_options)
+        return code
+    except UsageError as error:
+        print(f"dialmill: {error}", file=sys.stderr)
+        return 2
+    except DialmillError as error:
+        for line in str(error).splitlines():
+            print(f"dialmill: {line}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("dialmill: interrupted; nothing was written", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dialmill", description="Mills dialogue corpora into benchmark data sets.")
+    parser.add_argument("--version", action="version", version=f"dialmill {VERSION}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    build = commands.add_parser("build", help="build a benchmark", epilog="Options after -- go to Beam: -- --runner=FlinkRunner ...")
+    build.add_argument("benchmark", metavar="BENCHMARK", help="see `dialmill list benchmarks`")
+    _add_run_options(build)
+    build.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a key of the recipe; repeatable")
+    build.add_argument("--recipe", metavar="FILE", help="a YAML file whose keys replace the benchmark's own recipe's")
+    build.set_defaults(run=_build)
+
+    perturb = commands.add_parser("perturb", help="make noisy suites of your own data")
+    _add_run_options(perturb)
+    perturb.add_argument("--with", dest="chains", action="append", required=True, metavar="SPEC", help="'typos:rate=0.1'; '+' chains; one suite each")
+    perturb.add_argument("--variants", type=int, default=1, metavar="N", help="variants of each dialogue in each suite (default 1)")
+    perturb.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a key of the recipe; repeatable")
+    perturb.set_defaults(run=_perturb)
+
+    validate = commands.add_parser("validate", help="check a file of a known kind, ours or a source's, record by record")
+    validate.add_argument("path", metavar="PATH", help="a file, or a folder whose files of known kinds are checked")
+    validate.add_argument("--schema", metavar="NAME", help="see `dialmill list schemas`; inferred without")
+    _add_output_options(validate)
+    validate.set_defaults(run=_validate)
+
+    verify = commands.add_parser("verify", help="check an output folder against its manifest: files, books, records, overlaps")
+    verify.add_argument("folder", metavar="DIR")
+    _add_output_options(verify)
+    verify.set_defaults(run=_verify)
+
+    show = commands.add_parser("show", help="a source dialogue and its variants side by side")
+    show.add_argument("folder", metavar="DIR")
+    show.add_argument("--id", required=True, metavar="ID", help="a source id (all suites) or a dialogue id")
+    show.add_argument("--width", type=int, metavar="COLUMNS", help="width of the output (default: the terminal's)")
+    show.set_defaults(run=_show)
+
+    listing = commands.add_parser("list", help="what this installation knows")
+    listing.add_argument("what", nargs="?", metavar="WHAT", help="benchmarks, sources, perturbers, engines or schemas; all without")
+    _add_output_options(listing)
+    listing.set_defaults(run=_list)
+    return parser
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--input", dest="inputs", nargs="+", required=True, metavar="PATH", help="files, zips or folders of a published corpus")
+    parser.add_argument("--output", required=True, metavar="DIR", help="the folder to make; whole or absent")
+    parser.add_argument("--format", metavar="SOURCE", help="the source's format; inferred without (`dialmill list sources`)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="the run seed (default 1)")
+    parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
+    parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
+    parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
+    parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the graph, and stop")
+    _add_output_options(parser)
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("--json", dest="json_file", metavar="FILE", help="the result as JSON into a file, or - for standard output")
+
+
+def _build(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines import benchmarks, recipe
+
+    if options.benchmark not in benchmarks.names():
+        raise UsageError(f"there is no benchmark {options.benchmark!r}; the known ones are: {', '.join(benchmarks.names())}")
+    return _run(options, recipe.load(options.benchmark, options.recipe, _settings(options)), beam_options)
+
+
+def _perturb(options: argparse.Namespace, beam_options: list[str]) -> int:
+    import dataclasses
+
+    import perturbers
+    from pipelines import recipe
+
+    chains: dict[str, str] = {}
+    try:
+        for spec in options.chains:
+            name = perturbers.parse(spec).name
+            if name in chains or name == "standard":
+                raise UsageError(f"two suites are called {name!r}; rename one with name=: '{spec},name=other'")
+            chains[name] = spec
+    except perturbers.OptionError as error:
+        raise UsageError(str(error)) from None
+    plan = recipe.load("perturb", None, _settings(options))
+    plan = dataclasses.replace(plan, suites=["standard", *chains], perturbations=chains, variants=options.variants)
+    return _run(options, plan, beam_options)
+
+
+def _settings(options: argparse.Namespace) -> list[str]:
+    return [*options.settings, *(["commercial=true"] if options.commercial else [])]
+
+
+def _run(options: argparse.Namespace, recipe: Any, beam_options: list[str]) -> int:
+    from pipelines import build
+
+    job = build.make_job(recipe, options.inputs, options.output, options.seed, options.format, options.overwrite, options.allow_missing)
+    if options.dry_run:
+        print(build.describe(job, beam_options))
+        return 0
+    if not options.quiet:
+        print(build.recipe_text(job), file=sys.stderr)
+    manifest = build.run(job, beam_options, quiet=options.quiet)
+    _write_json(options, manifest)
+    if not options.quiet and options.json_file != "-":
+        print(build.summary(manifest, options.output))
+    return 0
+
+
+def _validate(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines.verify import validate_path
+
+    checked = validate_path(options.path, options.schema)
+    _write_json(options, checked.to_dict())
+    if not options.quiet and options.json_file != "-":
+        print(checked.text())
+    elif checked.problems:
+        print(checked.text(), file=sys.stderr)
+    return 1 if checked.problems else 0
+
+
+def _verify(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines.verify import verify_folder
+
+    found = verify_folder(options.folder)
+    _write_json(options, found.to_dict())
+    if found.problems:
+        print(found.text(), file=sys.stderr)
+    elif not options.quiet and options.json_file != "-":
+        print(found.text())
+    return 1 if found.problems else 0
+
+
+def _show(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines.show import show
+
+    print(show(options.folder, options.id, options.width, color=sys.stdout.isatty()))
+    return 0
+
+
+def _list(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines.listing import listing, listing_text
+
+    found = listing(options.what)
+    _write_json(options, found)
+    if options.json_file != "-":
+        print(listing_text(found))
+    return 0
+
+
+def _write_json(options: argparse.Namespace, value: Any) -> None:
+    if options.json_file is None:
+        return
+    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+    if options.json_file == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(options.json_file).write_text(text, "utf-8")
+    except OSError as error:
+        raise DialmillError(f"{options.json_file}: can't be written: {error.strerror}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""`dialmill list`: what this installation knows, read off the registries."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from typing import Any
+
+import perturbers.registry
+from pipelines import benchmarks
+from pipelines.errors import UsageError
+from pipelines.sources import registry as sources
+from schemas import validate
+
+#: Optional engines: name -> (module that it needs, extra that brings it, what it is for).
+_ENGINES = {
+    "nlpaug": ("nlpaug", "nlpaug", "nlpaug's keyboard and spelling noise, with the labels kept"),
+}
+
+
+def listing(what: str | None) -> dict[str, list[dict[str, Any]]]:
+    """The entries of one kind, or of all.
+
+    Raises:
+        UsageError: no such kind; the message lists the known.
+    """
+    kinds = {"benchmarks": _benchmarks, "sources": _sources, "perturbers": _perturbers, "engines": _engines, "schemas": _schemas}
+    if what is not None and what not in kinds:
+        raise UsageError(f"there is nothing called {what!r} to list; there are: {', '.join(kinds)}")
+    return {kind: make() for kind, make in kinds.items() if what in (None, kind)}
+
+
+def listing_text(found: dict[str, list[dict[str, Any]]]) -> str:
+    """The listing for people."""
+    blocks = []
+    for kind, entries in found.items():
+        width = max((len(str(entry["name"])) for entry in entries), default=0)
+        lines = [f"{kind}:"]
+        for entry in entries:
+            rest = "; ".join(f"{key}: {value}" if key != "about" else str(value) for key, value in entry.items() if key != "name" and value)
+            lines.append(f"  {entry['name']:<{width}}  {rest}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _benchmarks() -> list[dict[str, Any]]:
+    return [{"name": name, "about": benchmarks.get(name).about} for name in benchmarks.names()]
+
+
+def _sources() -> list[dict[str, Any]]:
+    found = [sources.get(name) for name in sources.names()]
+    return [{"name": one.name, "about": one.about, "language": one.language, "licence": one.licence} for one in found]
+
+
+def _perturbers() -> list[dict[str, Any]]:
+    found = []
+    for name in perturbers.names():
+        kind = perturbers.get(name)
+        options = ", ".join(f"{field.name}={field.default!r}" for field in dataclasses.fields(kind))
+        about = (kind.__doc__ or "").strip().splitlines()[0]
+        found.append({"name": kind.name, "about": about, "version": kind.version, "languages": ", ".join(sorted(kind.languages)), "options": options})
+    return found
+
+
+def _engines() -> list[dict[str, Any]]:
+    found = []
+    for name, (module, extra, about) in _ENGINES.items():
+        installed = importlib.util.find_spec(module) is not None
+        found.append({"name": name, "about": about, "state": "installed" if installed else f"not installed: pip install 'dialmill[{extra}]'"})
+    return found
+
+
+def _schemas() -> list[dict[str, Any]]:
+    return [{"name": name, "about": validate.load(name).get("title", "")} for name in validate.names()]

@@ -1,0 +1,206 @@
+"""Recipes: every choice of a build in one place, from YAML and `--set`, printed before the run and kept in the manifest."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.resources
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+import perturbers
+from pipelines.errors import UsageError
+
+Splits = Literal["auto", "official", "hash", "keep"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The resolved recipe of a build. Each field is a key of the YAML files and of `--set`.
+
+    Sizes are upper bounds, per group where `group_by` says so; a number, or one number for each group ("hotel: 200"). Filters that are null or
+    false are off.
+    """
+
+    benchmark: str
+    # splits
+    splits: Splits = "auto"
+    fractions: dict[str, float] = field(default_factory=lambda: {"train": 0.8, "valid": 0.1, "test": 0.1})
+    group_by: Literal["none", "domain"] = "none"
+    proportional: bool = False
+    train_size: int | dict[str, int] | None = None
+    valid_size: int | dict[str, int] | None = None
+    test_size: int | dict[str, int] | None = None
+    # filters
+    domains: list[str] = field(default_factory=list)
+    single_domain: bool = False
+    min_turns: int = 1
+    max_turns: int | None = None
+    max_words: int | None = None
+    require_acts: bool = False
+    require_system_end: bool = False
+    ascii_only: bool = False
+    commercial: bool = False
+    # suites
+    suites: list[str] = field(default_factory=lambda: ["standard"])
+    perturbations: dict[str, str] = field(default_factory=dict)
+    perturbed_splits: list[str] = field(default_factory=lambda: ["train", "valid", "test"])
+    variants: int = 1
+    hard_threshold: float = 2.5
+    # release
+    held_out_labels: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.suites:
+            if name != "standard" and name not in self.perturbations:
+                known = ", ".join(["standard", *self.perturbations])
+                raise UsageError(f"there is no suite {name!r} in recipe {self.benchmark}; it has: {known}")
+        for name in (*self.perturbed_splits, *self.fractions):
+            if name not in ("train", "valid", "test"):
+                raise UsageError(f"there is no split {name!r}; the splits are train, valid and test")
+        if not self.fractions or min(self.fractions.values()) < 0 or sum(self.fractions.values()) <= 0:
+            raise UsageError("fractions must be numbers of at least 0 with a sum above 0")
+        if self.variants < 1:
+            raise UsageError(f"variants must be at least 1, not {self.variants}")
+        for key in ("train_size", "valid_size", "test_size"):
+            value = getattr(self, key)
+            numbers = value.values() if isinstance(value, dict) else [value]
+            if any(number is not None and number < 0 for number in numbers):
+                raise UsageError(f"{key} must be at least 0")
+        self.suite_plan()
+
+    def suite_plan(self) -> list[perturbers.Suite]:
+        """The perturbed suites with their perturbers, in the recipe's order."""
+        try:
+            parsed = [(name, perturbers.parse(self.perturbations[name])) for name in self.suites if name != "standard"]
+        except perturbers.OptionError as error:
+            raise UsageError(str(error)) from None
+        return [perturbers.Suite(name, suite.perturber) for name, suite in parsed]
+
+    def size(self, split: str, group: str) -> int | None:
+        """The upper bound of a split in a group, None without one."""
+        value: int | dict[str, int] | None = getattr(self, f"{split}_size", None)
+        return value.get(group) if isinstance(value, dict) else value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for the manifest."""
+        return dataclasses.asdict(self)
+
+
+def known_keys() -> list[str]:
+    """The keys of a recipe."""
+    return [item.name for item in dataclasses.fields(Recipe) if item.name != "benchmark"]
+
+
+def load(benchmark: str, file: str | None = None, settings: Iterable[str] = ()) -> Recipe:
+    """The recipe of a benchmark, changed by a YAML file of the user's and then by settings "key=value".
+
+    Raises:
+        UsageError: an unknown key (the message lists the known), a value of the wrong type, or a file that isn't such YAML.
+    """
+    packaged = importlib.resources.files("pipelines") / "recipes" / f"{benchmark}.yaml"
+    values = _load_yaml(packaged.read_text("utf-8"), packaged.name)
+    if file is not None:
+        try:
+            text = Path(file).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+        values |= _load_yaml(text, file)
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set expects key=value, found {setting!r}")
+        key, _, inner = key.strip().partition(".")
+        if inner:
+            values[key] = {**(values.get(key) or {}), inner: value}
+        else:
+            values[key] = value
+    values.pop("benchmark", None)
+    return Recipe(benchmark=benchmark, **_typed(values))
+
+
+def _load_yaml(text: str, name: str) -> dict[str, Any]:
+    try:
+        loaded = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{name}: is not YAML: {error}") from None
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict) or not all(isinstance(key, str) for key in loaded):
+        raise UsageError(f"{name}: expected keys and values, found {type(loaded).__name__}")
+    return loaded
+
+
+def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
+    hints = get_type_hints(Recipe)
+    unknown = sorted(set(values) - set(known_keys()))
+    if unknown:
+        raise UsageError(f"unknown recipe key {', '.join(map(repr, unknown))}; the known keys are: {', '.join(known_keys())}")
+    return {key: coerce(key, hints[key], value) for key, value in values.items()}
+
+
+def coerce(key: str, kind: Any, value: Any) -> Any:
+    """`value`, typed or as the text of a `--set`, as the type `kind`.
+
+    Raises:
+        UsageError: it doesn't fit; the message says what would.
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
+    fault = UsageError(f"{key} must be {_describe(kind)}, not {value!r}")
+    if origin is Literal:
+        if value not in arguments:
+            raise fault
+        return value
+    if origin is list:
+        items = [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+        if not isinstance(items, list | tuple):
+            raise fault
+        return [coerce(key, arguments[0], item) for item in items]
+    if origin is dict:
+        if isinstance(value, str):
+            pairs = [item.partition("=" if "=" in item else ":") for item in value.split(",") if item.strip()]
+            value = {name.strip(): number.strip() for name, _, number in pairs}
+        if not isinstance(value, dict):
+            raise fault
+        return {str(name): coerce(f"{key}.{name}", arguments[1], item) for name, item in value.items()}
+    if origin is Union or str(type(kind)) == "<class 'types.UnionType'>":
+        if type(None) in arguments and (value is None or str(value).lower() in ("none", "null", "")):
+            return None
+        if isinstance(value, str) and any(get_origin(option) is dict for option in arguments) and ("=" in value or ":" in value):
+            return coerce(key, next(option for option in arguments if get_origin(option) is dict), value)
+        for option in arguments:
+            if option is not type(None):
+                try:
+                    return coerce(key, option, value)
+                except UsageError:
+                    continue
+        raise fault
+    if kind is bool:
+        flags = {"true": True, "false": False, "yes": True, "no": False}
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() not in flags:
+            raise fault
+        return flags[str(value).lower()]
+    if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
+        raise fault
+    try:
+        return kind(value)
+    except (TypeError, ValueError):
+        raise fault from None
+
+
+def _describe(kind: Any) -> str:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, arguments))
+    if origin is list:
+        return "a list separated by commas"
+    if origin is dict:
+        return f"name=value pairs ({_describe(arguments[1])})"
+    if arguments:
+        return " or ".join("none" if option is type(None) else _describe(option) for option in arguments)
+    return {bool: "true or false", int: "a whole number", float: "a number", str: "text"}.get(kind, str(kind))

@@ -1,0 +1,1 @@
+"""Output: part files, the folder that is whole or absent, manifest and dataset card."""

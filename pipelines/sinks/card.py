@@ -1,0 +1,70 @@
+"""README.md of an output folder: a Hugging Face dataset card, so that ``load_dataset(DIR, "typos")`` works and people know what they have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pipelines.benchmarks import get
+
+from .manifest import SPLIT_FILES
+
+if TYPE_CHECKING:
+    from pipelines.build import Job
+
+#: From the freest to the strictest; a licence that isn't here counts as the strictest.
+_STRICTNESS = ("CC0", "MIT", "Apache-2.0", "BSD", "CC BY 3.0", "CC BY 4.0", "CDLA-Sharing-1.0", "CC BY-SA 4.0", "CC BY-NC 4.0")
+#: Names that Hugging Face knows.
+_HUB_NAMES = {"MIT": "mit", "Apache-2.0": "apache-2.0", "CC BY 4.0": "cc-by-4.0", "CC BY-SA 4.0": "cc-by-sa-4.0", "CC BY-NC 4.0": "cc-by-nc-4.0"}
+
+
+def strictest(licences: list[str]) -> str:
+    """The licence that binds a mixture."""
+    return max(licences, key=lambda name: (_STRICTNESS.index(name) if name in _STRICTNESS else len(_STRICTNESS), name))
+
+
+def make(job: Job, manifest: dict[str, Any]) -> str:
+    """The card of a finished run."""
+    recipe = job.recipe
+    licences = sorted({str(item["licence"]) for item in manifest["inputs"] if item["records"]})
+    binding = strictest(licences) if licences else "unknown"
+    front = {
+        "pretty_name": f"{recipe.benchmark} by dialmill",
+        "license": _HUB_NAMES.get(binding, "other"),
+        "task_categories": ["text-generation"],
+        "tags": ["task-oriented-dialogue", "robustness", "dialmill"],
+        "configs": [
+            {
+                "config_name": suite,
+                "data_files": [{"split": split, "path": f"dialogues/{suite}/{split}.parquet"} for split in SPLIT_FILES],
+                **({"default": True} if place == 0 else {}),
+            }
+            for place, suite in enumerate(recipe.suites)
+        ],
+    }
+    counts = {item["path"]: item["records"] for item in manifest["outputs"]}
+    lines = [
+        "---",
+        yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip(),
+        "---",
+        "",
+        f"# {recipe.benchmark}",
+        "",
+        f"{get(recipe.benchmark).about}. Made by dialmill {manifest['dialmill']}, seed {manifest['seed']}, splits: {manifest['splits']}.",
+        "",
+        "| suite | " + " | ".join(SPLIT_FILES) + " |",
+        "|---|" + "---|" * len(SPLIT_FILES),
+    ]
+    for suite in recipe.suites:
+        lines.append(f"| {suite} | " + " | ".join(f"{counts.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES) + " |")
+    lines += ["", "## Sources", ""]
+    lines += [f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in manifest["inputs"] if item["records"]]
+    lines += ["", f"The strictest licence among them binds the whole: {binding}.", "", "## Books", "", "| stage | in | made | out | rejected |", "|---|---|---|---|---|"]
+    for stage in manifest["stages"]:
+        rejected = ", ".join(f"{reason} {number:,}" for reason, number in stage["rejected"].items()) or "0"
+        lines.append(f"| {stage['name']} | {stage['in']:,} | {stage['made']:,} | {stage['out']:,} | {rejected} |")
+    if manifest["warnings"]:
+        lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
+    lines += ["", "The recipe, seed and a sha256 of every file stand in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]
+    return "\n".join(lines)

@@ -1,0 +1,77 @@
+"""manifest.json: what was made, from what, how, and the books; the mark of a whole folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from pipelines import benchmarks
+from schemas.version import VERSION
+
+if TYPE_CHECKING:
+    from pipelines.books import Books
+    from pipelines.build import Job
+    from pipelines.stages.split import Layout
+
+SPLIT_FILES = ("train", "valid", "test", "test_hard")
+#: Packages whose versions can change the output.
+_PACKAGES = ("apache-beam", "pyarrow", "msgspec", "jieba", "pypinyin", "nlpaug")
+
+
+def expected_files(job: Job) -> dict[str, str]:
+    """The data files of a job (path -> schema), whether or not a record goes there."""
+    recipe = job.recipe
+    found = {f"dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in SPLIT_FILES}
+    if recipe.held_out_labels:
+        found |= {f"labels/dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in ("test", "test_hard")}
+    return found | benchmarks.get(recipe.benchmark).release_files(recipe.suites, recipe.held_out_labels)
+
+
+def entry(path: str, content: bytes) -> dict[str, Any]:
+    """The line of a file that holds no records."""
+    return {"path": path, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "records": None, "schema": None}
+
+
+def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The manifest of a finished run. Holds no time and no machine, so that equal jobs give equal bytes."""
+    warnings = list(layout.warnings)
+    absent = books.notes.get("listed_but_absent", 0)
+    if absent:
+        warnings.append(f"{absent} ids stand in split lists but not in the input")
+    notes = {name: number for name, number in sorted(books.notes.items()) if name != "listed_but_absent"}
+    if notes:
+        warnings.append("the sources have flaws that were handled by rule: " + ", ".join(f"{name} {number}" for name, number in notes.items()))
+    for pair, kinds in sorted(books.overlap.items()):
+        warnings.append(f"{pair}: " + ", ".join(f"{number} pairs of {kind} copies" for kind, number in sorted(kinds.items())))
+    return {
+        "dialmill": VERSION,
+        "benchmark": job.recipe.benchmark,
+        "recipe": job.recipe.to_dict(),
+        "seed": job.seed,
+        "splits": layout.mode,
+        "versions": _versions(),
+        "inputs": sorted(books.inputs, key=lambda item: str(item["path"])),
+        "stages": books.stage_list(),
+        "outputs": outputs,
+        "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(books.overlap.items())},
+        "notes": dict(sorted(books.notes.items())),
+        "warnings": warnings,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": ".".join(platform.python_version_tuple()[:2])}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def encode(manifest: dict[str, Any]) -> bytes:
+    """The manifest as its file has it."""
+    return (json.dumps(manifest, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()

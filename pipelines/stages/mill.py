@@ -1,0 +1,139 @@
+"""The mill itself: a parsed dialogue gets its split, its suites and their variants; every record is checked on the way out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, get_type_hints
+
+import msgspec
+
+from perturbers import Chain, Perturber, Skipped, variants
+from pipelines.benchmarks import Benchmark
+from pipelines.recipe import Recipe
+from schemas import Dialogue, Step
+from schemas.dialogue import encode, unpack
+from schemas.validate import Validator, check_dialogue
+
+from .base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from .hard import hard_copy
+from .overlap import banded, signature
+from .split import Fact, Layout
+
+
+def suite_params(perturber: Perturber | None) -> dict[str, type]:
+    """The options that the lineage of a suite can hold, with their types: the fields of its Parquet column."""
+    if perturber is None:
+        return {}
+    links = perturber.links if isinstance(perturber, Chain) else (perturber,)
+    found: dict[str, type] = {}
+    for link in links:
+        hints = get_type_hints(type(link))
+        for field in dataclasses.fields(link):
+            kind = hints[field.name]
+            found[field.name] = kind if kind in (bool, int, float, str) else str
+    return dict(sorted(found.items()))
+
+
+class Mill(Stage):
+    """One dialogue into all of its records. Side input: the `Layout` of the splits."""
+
+    tags = ("out", "band")
+
+    def __init__(self, recipe: Recipe, seed: int, benchmark: Benchmark, shards: int) -> None:
+        self.recipe, self.seed, self.benchmark, self.shards = recipe, seed, benchmark, shards
+
+    def setup(self) -> None:
+        self.suites = self.recipe.suite_plan()
+        self.params = {suite.name: suite_params(suite.perturber) for suite in self.suites}
+        self.validator = Validator("dialogue")
+
+    def process(self, element: Item, side: Layout | None = None) -> Iterable[tuple[str, Item]]:
+        source_id, data = element
+        file, index, fact, packed = msgspec.msgpack.decode(data, type=tuple[str, int, Fact, bytes])
+        assert side is not None
+        split, reason = side.assign(fact, self.recipe)
+        counted = self.books.stage("split")
+        counted.entered += 1
+        if split is None:
+            self.books.reject("split", reason)
+            yield "out", Reject("split", reason, fact.group, file, index, source_id).out().item(1)
+            return
+        counted.out += 1
+        source = unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
+        for band in banded(signature(source, split)):
+            yield "band", band
+        if "standard" in self.recipe.suites:
+            self.books.stage("standard").entered += 1
+            yield from self._emit(source, "standard", file, index)
+        if split not in self.recipe.perturbed_splits:
+            return
+        for name, perturber in self.suites:
+            counted = self.books.stage(name)
+            counted.entered += 1
+            counted.made += self.recipe.variants - 1
+            for variant, made in enumerate(variants(perturber, source, self.seed, self.recipe.variants)):
+                if isinstance(made, Skipped):
+                    self.books.reject(name, made.reason)
+                    evidence = source.turns[0].utterance
+                    yield "out", Reject(name, made.reason, evidence, file, index, source_id, name, variant).out().item(1)
+                    continue
+                self._count_turns(name, source, made)
+                steps = tuple(self._complete(step, self.params[name]) for step in made.lineage)
+                made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=steps)
+                yield from self._emit(made, name, file, index)
+
+    @staticmethod
+    def _complete(step: Step, options: dict[str, Any]) -> Step:
+        """Every step of a suite has the same option keys, so that JSON lines and Parquet rows are equal."""
+        if step.params is None or len(step.params) == len(options):
+            return step
+        return step.replace(params={key: step.params.get(key) for key in options})
+
+    def _count_turns(self, suite: str, source: Dialogue, made: Dialogue) -> None:
+        users = sum(turn.speaker == "user" for turn in source.turns)
+        counted = self.books.stage(f"{suite} turns")
+        counted.entered += users
+        skipped = {skip.turn: skip.reason for step in made.lineage[len(source.lineage) :] for skip in step.skipped}
+        unchanged = [turn.turn for turn in made.turns if turn.speaker == "user" and turn.original is None and turn.turn in skipped]
+        for turn in unchanged:
+            self.books.reject(f"{suite} turns", skipped[turn])
+        counted.out += users - len(unchanged)
+
+    def _emit(self, dialogue: Dialogue, suite: str, file: str, index: int) -> Iterable[tuple[str, Item]]:
+        """A record into its files, if it holds to its schema; else it is rejected as our own fault."""
+        order = dialogue_order(dialogue)
+        problems = check_dialogue(dialogue)
+        if not problems and not self.validator.is_valid(msgspec.to_builtins(dialogue)):
+            problems = [str(problem) for problem in self.validator.errors(msgspec.to_builtins(dialogue))]
+        if problems:
+            self.books.reject(suite, "invalid_record")
+            yield "out", Reject(suite, "invalid_record", "; ".join(problems[:3]), file, index, dialogue.source_id, suite, dialogue.variant).out().item(1)
+            return
+        self.books.stage(suite).out += 1
+        split = str(dialogue.split)
+        records = [(split, dialogue)]
+        if split == "test":
+            counted = self.books.stage("test_hard")
+            counted.entered += 1
+            hard = hard_copy(dialogue, self.recipe.hard_threshold)
+            if hard is None:
+                self.books.reject("test_hard", "not_hard")
+            else:
+                counted.out += 1
+                records.append(("test_hard", hard))
+        blind = self.recipe.held_out_labels and split == "test"
+        for name, record in records:
+            path = f"dialogues/{suite}/{name}.jsonl"
+            if blind:
+                yield "out", Out(f"labels/{path}", order, 1, encode(record)).item(self.shards)
+                record = without_labels(record)
+            yield "out", Out(path, order, 1, encode(record)).item(self.shards)
+        for out in self.benchmark.release(dialogue, suite, order, blind):
+            yield "out", out.item(self.shards)
+
+
+def without_labels(dialogue: Dialogue) -> Dialogue:
+    """A test record as its solvers see it: utterances, and nothing that gives away labels or the unperturbed text."""
+    turns = tuple(turn.replace(original=None, spans=(), acts=(), state=(), edits=(), labels=(), knowledge=()) for turn in dialogue.turns)
+    return dialogue.replace(turns=turns, goal=None, lineage=())

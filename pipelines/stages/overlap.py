@@ -1,0 +1,91 @@
+"""Overlap between splits: dialogues with the same words, and with nearly the same.
+
+Near copies are found by min-hashing word trigrams (one-permutation hashing: Li, Owen and Zhang, NIPS 2012) in bands, then by the share of equal
+minima, an estimate of the Jaccard similarity; no pair of dialogues is compared that has no band in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+from zlib import crc32
+
+import msgspec
+
+from pipelines.books import Books
+from schemas import Dialogue
+
+from .base import Item, Stage
+from .split import SPLITS, fingerprint
+
+_BINS = 32
+_ROWS = 4
+#: Two dialogues are near copies from this share of equal minima.
+NEAR = 0.8
+
+
+class Signature(msgspec.Struct, array_like=True, frozen=True):
+    """What the comparison needs of a dialogue."""
+
+    source_id: str
+    split: str
+    exact: int
+    minima: tuple[int, ...]
+
+
+def signature(dialogue: Dialogue, split: str) -> Signature:
+    """The minima of the hashed word trigrams (character trigrams where a language has no blanks) of a dialogue."""
+    text = fingerprint(dialogue)
+    words = list(text) if dialogue.language == "zh" else text.split()
+    minima = [0xFFFFFFFF] * _BINS
+    previous, last = "", ""
+    for word in words:
+        mixed = crc32(f"{previous} {last} {word}".encode("utf-8", "surrogatepass"))
+        place, value = mixed % _BINS, mixed // _BINS
+        if value < minima[place]:
+            minima[place] = value
+        previous, last = last, word
+    return Signature(dialogue.source_id, split, crc32(text.encode("utf-8", "surrogatepass")), tuple(minima))
+
+
+def banded(sig: Signature) -> Iterable[Item]:
+    """The signature under the key of each of its bands."""
+    packed = msgspec.msgpack.encode(sig)
+    for start in range(0, _BINS, _ROWS):
+        band = sig.minima[start : start + _ROWS]
+        yield f"{start} {band}", packed
+
+
+class CompareBand(Stage):
+    """Pairs of dialogues of different splits that share a band and are equal or nearly so."""
+
+    tags = ()
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        band, values = element
+        members = sorted((msgspec.msgpack.decode(value, type=Signature) for value in values), key=lambda sig: (sig.split, sig.source_id))
+        if len({sig.split for sig in members}) < 2:
+            return
+        for one, other in combinations(members, 2):
+            if one.split == other.split:
+                continue
+            equal = sum(a == b for a, b in zip(one.minima, other.minima, strict=True)) / _BINS
+            if one.exact == other.exact and equal == 1:
+                kind = "exact"
+            elif equal >= NEAR:
+                kind = "near"
+            else:
+                continue
+            first, second = sorted((one, other), key=lambda sig: SPLITS.index(sig.split))  # type: ignore[arg-type]
+            yield "main", (f"{first.split}/{second.split}\t{kind}\t{first.source_id}\t{second.source_id}", b"")
+
+
+class CountPairs(Stage):
+    """Each pair once, however many bands it shares."""
+
+    tags = ()
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        pair, kind, _, _ = element[0].split("\t", 3)
+        self.books.add(Books(overlap={pair: {kind: 1}}))
+        return ()

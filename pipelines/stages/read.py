@@ -1,0 +1,122 @@
+"""From input files to dialogues: cut files into pieces by dialogue id, join the pieces, parse, filter."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+
+import msgspec
+
+from pipelines import files
+from pipelines.errors import InputError, RecordError
+from pipelines.inputs import InputFile
+from pipelines.recipe import Recipe
+from pipelines.sources import registry
+from pipelines.sources.base import Kind, Piece
+from schemas.dialogue import pack
+
+from .base import Item, Reject, Stage, squeeze, unsqueeze
+from .filters import refusal
+from .split import fact_of
+
+_PLACE = struct.Struct(">cII")
+_KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split"}
+
+
+class ReadFile(Stage):
+    """An input file (by its number) into pieces keyed by dialogue id. A file that can't be used is a fault in the books, and the run fails."""
+
+    tags = ()
+
+    def __init__(self, inputs: list[InputFile], licences: dict[str, str]) -> None:
+        self.inputs, self.licences = inputs, licences
+
+    def process(self, element: int, side: object = None) -> Iterable[tuple[str, Item]]:
+        one = self.inputs[element]
+        records = 0
+        try:
+            data = files.read_bytes(one.path)
+            source = registry.get(one.source)
+            for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.shown, data)):
+                records += kind == "dialogue"
+                yield "main", (source_id, _PLACE.pack(kind[0].encode(), one.number, index) + squeeze(content))
+        except InputError as error:
+            self.books.faults.append(str(error))
+            return
+        self.books.inputs.append(
+            {
+                "path": one.shown,
+                "sha256": hashlib.sha256(data).hexdigest(),
+                "bytes": len(data),
+                "records": records,
+                "licence": self.licences[one.source],
+                "source": one.source,
+                "role": one.role,
+            }
+        )
+
+
+class JoinAndParse(Stage):
+    """All pieces of one id into a dialogue that passed the filters, with the facts that the split planner needs."""
+
+    tags = ("out", "fact")
+
+    def __init__(self, inputs: list[InputFile], recipe: Recipe, seed: int) -> None:
+        self.inputs, self.recipe, self.seed = inputs, recipe, seed
+
+    def setup(self) -> None:
+        self.sources = {name: registry.get(name) for name in {one.source for one in self.inputs}}
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        source_id, values = element
+        pieces = sorted(_piece(value) for value in values)
+        # Sorted by file and place, so that the first dialogue of an id wins whatever the order of arrival.
+        dialogues = sorted((piece for piece in pieces if piece.kind == "dialogue"), key=lambda piece: piece[1:3])
+        if not dialogues:
+            for kind in sorted({piece.kind for piece in pieces}):
+                self.books.note(f"{'listed' if kind == 'split' else 'acts'}_but_absent")
+            for piece in pieces:
+                if piece.kind == "split":
+                    yield "fact", ("absent", msgspec.msgpack.encode([self.inputs[piece.file].source, piece.data.decode()]))
+            return
+        first = dialogues[0]
+        source = self.sources[self.inputs[first.file].source]
+        read = self.books.stage("read")
+        read.entered += len(dialogues)
+        for piece in dialogues[1:]:
+            kept = f"kept: {self.inputs[first.file].shown}, record {first.index}"
+            yield self._reject("read", RecordError("duplicate_id", kept), piece, source_id)
+        mine = [piece for piece in pieces if self.inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
+        try:
+            dialogue = source.parse(source_id, [piece._replace(data=unsqueeze(piece.data)) for piece in mine])
+        except RecordError as error:
+            yield self._reject("read", error, first, source_id)
+            return
+        read.out += 1
+        for step in dialogue.lineage:
+            for reason in step.reasons:
+                name, _, number = reason.partition(":")
+                self.books.note(name, int(number) if number.isdigit() else 1)
+        filtered = self.books.stage("filter")
+        filtered.entered += 1
+        refused = refusal(dialogue, source, self.recipe)
+        if refused is not None:
+            yield self._reject("filter", refused, first, source_id)
+            return
+        filtered.out += 1
+        packed = squeeze(pack(dialogue))
+        fact = fact_of(dialogue, self.recipe, self.seed)
+        yield "fact", ("fact", msgspec.msgpack.encode(fact))
+        yield "main", (source_id, msgspec.msgpack.encode((self.inputs[first.file].shown, first.index, fact, packed)))
+
+    def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
+        self.books.reject(stage, error.reason)
+        reject = Reject(stage, error.reason, error.evidence, self.inputs[piece.file].shown, piece.index, source_id)
+        return "out", reject.out().item(1)
+
+
+def _piece(value: bytes) -> Piece:
+    kind, file, index = _PLACE.unpack_from(value)
+    data = value[_PLACE.size :]
+    return Piece(_KINDS[kind], file, index, unsqueeze(data) if kind == b"s" else data)

@@ -1,0 +1,218 @@
+"""Which split a dialogue belongs to: the source's official lists, or a keyed hash; and how many each split takes.
+
+Every dialogue has a rank, a keyed hash of its source text, so that copies of one text share their place (case B11). In a hash split the train
+split takes the lowest ranks and the test split the highest; a smaller training set is always part of a larger one (few-shot subsets
+nest), and none of it depends on the order of the input.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from heapq import nsmallest
+from typing import Any
+
+import msgspec
+
+from perturbers.rng import key_number
+from pipelines.recipe import Recipe
+from schemas import Dialogue
+from schemas.dialogue import Split
+
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+#: Ranks are 64-bit numbers.
+_FULL = 1 << 64
+_BLANK_OR_PUNCTUATION = re.compile(r"[\W_]+")
+
+
+class Fact(msgspec.Struct, array_like=True, frozen=True):
+    """What the planner needs to know of a dialogue."""
+
+    source: str
+    group: str
+    official: str | None
+    rank: int
+    source_id: str
+
+
+class Layout(msgspec.Struct):
+    """The plan: how splits are assigned, and the bounds of each group.
+
+    `mode` is "official", "hash" or "keep". `bounds` has, for each group and split, the lowest and highest (rank, source id) it takes; a missing
+    entry takes all. `sizes` are the numbers taken and wanted, for the warnings.
+    """
+
+    mode: str = "hash"
+    bounds: dict[str, dict[str, tuple[tuple[int, str], tuple[int, str]] | None]] = {}
+    warnings: list[str] = []
+
+    def assign(self, fact: Fact, recipe: Recipe) -> tuple[Split | None, str]:
+        """The split of a dialogue, or None with the reason."""
+        if self.mode == "keep":
+            return _split(fact.official or "test"), ""
+        if self.mode == "official":
+            if fact.official is None:
+                return None, "not_in_official_lists"
+            split = _split(fact.official)
+        elif recipe.proportional:
+            for split, bound in (self.bounds.get(fact.group) or {}).items():
+                if bound is not None and bound[0] <= (fact.rank, fact.source_id) <= bound[1]:
+                    return _split(split), ""
+            return None, "not_sampled"
+        else:
+            split = by_fraction(fact.rank, recipe.fractions)
+        bounds = self.bounds.get(fact.group)
+        if bounds is not None and split in bounds:
+            bound = bounds[split]
+            if bound is None or not bound[0] <= (fact.rank, fact.source_id) <= bound[1]:
+                return None, "not_sampled"
+        return split, ""
+
+
+def _split(name: str) -> Split:
+    for split in SPLITS:
+        if split == name:
+            return split
+    raise ValueError(name)
+
+
+def fingerprint(dialogue: Dialogue) -> str:
+    """The words of a dialogue as its source has them, without case, punctuation and blanks: equal for copies of one text."""
+    text = "\n".join(turn.source_text for turn in dialogue.turns)
+    return _BLANK_OR_PUNCTUATION.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def fact_of(dialogue: Dialogue, recipe: Recipe, seed: int) -> Fact:
+    """The planner's view of a dialogue."""
+    group = "+".join(dialogue.domains) if recipe.group_by == "domain" else ""
+    rank = key_number(seed, "split", fingerprint(dialogue))
+    return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id)
+
+
+def by_fraction(rank: int, fractions: dict[str, float]) -> Split:
+    """The split of a rank: train has the lowest ranks, test the highest, in proportion to `fractions`."""
+    total = sum(fractions.values())
+    reached = 0.0
+    for split in SPLITS:
+        reached += fractions.get(split, 0.0)
+        if rank < reached / total * _FULL:
+            return split
+    return next(split for split in reversed(SPLITS) if fractions.get(split))
+
+
+class SplitPlanner:
+    """Turns the facts of all dialogues into a `Layout`. Accumulators merge in any order and grow with the sizes wanted, not with the input."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+
+    def create(self) -> dict[str, Any]:
+        """An empty accumulator."""
+        return {"have": {}, "named": {}, "counts": {}, "low": {}, "high": {}}
+
+    def add(self, state: dict[str, Any], item: tuple[str, bytes]) -> dict[str, Any]:
+        """Adds one fact, or the name of a split whose listed dialogue is absent."""
+        kind, data = item
+        if kind == "absent":
+            source, split = msgspec.msgpack.decode(data)
+            state["named"].setdefault(source, {}).setdefault(split, 0)
+            state["named"][source][split] += 1
+            return state
+        fact = msgspec.msgpack.decode(data, type=Fact)
+        have = state["have"].setdefault(fact.source, {})
+        have[fact.official] = have.get(fact.official, 0) + 1
+        place = (fact.rank, fact.source_id)
+        # Candidates for the bounds under both modes; which one holds is known only when all facts are in.
+        self._keep(state, fact.group, f"official {fact.official}", place)
+        if self.recipe.proportional:
+            self._keep(state, fact.group, "hash train", place)
+            self._keep(state, fact.group, "hash test", (-fact.rank, fact.source_id))
+        else:
+            self._keep(state, fact.group, f"hash {by_fraction(fact.rank, self.recipe.fractions)}", place)
+        return state
+
+    def _keep(self, state: dict[str, Any], group: str, kind: str, place: tuple[int, str]) -> None:
+        counts = state["counts"].setdefault(group, {})
+        counts[kind] = counts.get(kind, 0) + 1
+        size = self.recipe.size(kind.split()[1], group)
+        if size:
+            low = state["low"].setdefault(group, {}).setdefault(kind, [])
+            low.append(place)
+            if len(low) > 4 * size + 64:
+                low[:] = nsmallest(size, low)
+
+    def merge(self, states: Iterable[dict[str, Any]]) -> dict[str, Any]:
+        """The sum of accumulators."""
+        merged = self.create()
+        for state in states:
+            for outer in ("have", "named", "counts"):
+                for group, counts in state[outer].items():
+                    mine = merged[outer].setdefault(group, {})
+                    for name, number in counts.items():
+                        mine[name] = mine.get(name, 0) + number
+            for group, kinds in state["low"].items():
+                for kind, places in kinds.items():
+                    merged["low"].setdefault(group, {}).setdefault(kind, []).extend(places)
+        return merged
+
+    def layout(self, state: dict[str, Any]) -> Layout:
+        """The plan for all that was added."""
+        recipe = self.recipe
+        if recipe.splits == "keep":
+            return Layout("keep")
+        warnings: list[str] = []
+        mode = "hash" if recipe.splits == "hash" else "official"
+        if mode == "official":
+            lacking = []
+            for source, have in sorted(state["have"].items()):
+                missing = [split for split in SPLITS if not have.get(split)]
+                if missing:
+                    absent = state["named"].get(source, {})
+                    listed = ", ".join(f"{split} ({absent[split]} listed, none in the input)" if absent.get(split) else split for split in missing)
+                    lacking.append(f"{source} has no data for its official {listed}")
+            if lacking and recipe.splits == "official":
+                warnings.append("; ".join(lacking))
+            elif lacking:
+                mode = "hash"
+                how = "train and test sizes" if recipe.proportional else "/".join(f"{part:g}" for part in recipe.fractions.values())
+                warnings.append("; ".join(lacking) + f": split by keyed hash instead ({how}); splits=official takes what is there")
+        layout = Layout(mode, {}, warnings)
+        for group, counts in sorted(state["counts"].items()):
+            bounds = self._bounds(group, mode, counts, state["low"].get(group, {}), warnings)
+            if bounds:
+                layout.bounds[group] = bounds
+        return layout
+
+    def _bounds(self, group: str, mode: str, counts: dict[str, int], low: dict[str, list[Any]], warnings: list[str]) -> dict[str, Any]:
+        recipe = self.recipe
+        bounds: dict[str, Any] = {}
+        proportional = mode == "hash" and recipe.proportional
+        shares = self._shares(group, counts.get("hash train", 0)) if proportional else {}
+        for split in SPLITS:
+            size = recipe.size(split, group)
+            if size is None:
+                continue
+            available = shares.get(split, 0) if proportional else counts.get(f"{mode} {split}", 0)
+            take = min(size, available)
+            if take < size:
+                warnings.append(f"{group or 'all'}: {split} has {take} dialogues of the {size} wanted: the input holds no more")
+            places = nsmallest(take, [tuple(place) for place in low.get(f"{mode} {split}", [])])
+            if not places:
+                bounds[split] = None
+            elif proportional and split == "test":
+                ends = sorted((-rank, source_id) for rank, source_id in places)
+                bounds[split] = (ends[0], ends[-1])
+            else:
+                bounds[split] = (places[0], places[-1])
+        return bounds
+
+    def _shares(self, group: str, available: int) -> dict[str, int]:
+        """How `available` dialogues are divided when train and test shrink alike; each gets one while there are two."""
+        train, test = (self.recipe.size(split, group) for split in ("train", "test"))
+        if train is None or test is None or not train + test:
+            return {"train": train or 0, "test": test or 0}
+        if available >= train + test:
+            return {"train": train, "test": test}
+        take = min(max(round(available * train / (train + test)), 1 if train else 0), available - (1 if test and available > 1 else 0))
+        return {"train": take, "test": available - take}

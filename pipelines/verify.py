@@ -1,0 +1,164 @@
+"""`dialmill validate` and `dialmill verify`: files against schemas, folders against their manifests.
+
+A folder is verified from its files alone: digests, sizes and counts, schemas, books, equal rows in both forms, splits without a shared source, test_hard inside test.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipelines.errors import InputError, UsageError
+from schemas.dialogue import STANDARD, Dialogue, decode
+from schemas.validate import Report, names, validate_file
+
+#: Files that `validate` looks at in a folder.
+_KNOWN = {".json", ".jsonl", ".parquet", ".zip"}
+
+
+@dataclass
+class Findings:
+    """What was checked and what is wrong."""
+
+    checked: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """For people."""
+        return "\n".join(self.problems or self.checked)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {"ok": not self.problems, "checked": self.checked, "problems": self.problems}
+
+    def add(self, report: Report) -> None:
+        """Takes over a report on a file."""
+        (self.checked if report.ok else self.problems).extend(str(report).splitlines())
+
+
+def validate_path(path: str, schema: str | None = None) -> Findings:
+    """Validates a file, or all files of known kinds in a folder.
+
+    Raises:
+        UsageError: no schema has that name.
+        InputError: the folder holds nothing to validate.
+    """
+    if schema is not None and schema not in names():
+        raise UsageError(f"there is no schema {schema!r}; the known ones are: {', '.join(names())}")
+    findings = Findings()
+    root = Path(path)
+    if not root.is_dir():
+        findings.add(validate_file(path, schema))
+        return findings
+    members = [item for item in sorted(root.rglob("*")) if item.is_file() and item.suffix in _KNOWN]
+    if not members:
+        raise InputError(path, "holds no .json, .jsonl, .parquet or .zip file", "name a file")
+    for member in members:
+        findings.add(validate_file(member, schema))
+    return findings
+
+
+def verify_folder(folder: str) -> Findings:
+    """Verifies an output folder.
+
+    Raises:
+        InputError: it has no manifest, so it isn't a whole output folder.
+    """
+    root = Path(folder)
+    manifest_path = root / "manifest.json"
+    if not manifest_path.is_file():
+        raise InputError(folder, "has no manifest.json, so it is no whole output folder", "build it again")
+    findings = Findings()
+    shape = validate_file(manifest_path, "manifest")
+    findings.add(shape)
+    if not shape.ok:
+        return findings
+    manifest = json.loads(manifest_path.read_bytes())
+    _check_files(root, manifest, findings)
+    _check_books(manifest, findings)
+    if not findings.problems:
+        _check_records(root, manifest, findings)
+    return findings
+
+
+def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
+    listed = {item["path"]: item for item in manifest["outputs"]}
+    there = {str(path.relative_to(root)).replace("\\", "/") for path in root.rglob("*") if path.is_file()}
+    # The report can be written again at any time, and is not data.
+    for path in sorted(there - set(listed) - {"manifest.json", "report.html"}):
+        findings.problems.append(f"{path}: stands in the folder but not in the manifest")
+    for path, item in listed.items():
+        target = root / path
+        if not target.is_file():
+            findings.problems.append(f"{path}: stands in the manifest but not in the folder")
+            continue
+        with target.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else hashlib.sha256(stream.read()).hexdigest()
+        if target.stat().st_size != item["bytes"] or digest != item["sha256"]:
+            findings.problems.append(f"{path}: is not the file that was written: {target.stat().st_size} bytes, sha256 {digest[:12]}…")
+    findings.checked.append(f"{len(listed)} files are as they were written")
+
+
+def _check_books(manifest: dict[str, Any], findings: Findings) -> None:
+    for stage in manifest["stages"]:
+        came, went = stage["in"] + stage["made"], stage["out"] + sum(stage["rejected"].values())
+        if came != went:
+            findings.problems.append(f"manifest.json: the books of stage {stage['name']!r} don't balance: {came} in and made, {went} out and rejected")
+    findings.checked.append(f"the books of {len(manifest['stages'])} stages balance")
+
+
+def _records(path: Path) -> Iterator[Dialogue]:
+    with path.open("rb") as lines:
+        for line in lines:
+            yield decode(line)
+
+
+def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
+    from schemas.arrow import read_rows
+
+    split_of: dict[tuple[str, str], str] = {}
+    seen: set[str] = set()
+    for item in manifest["outputs"]:
+        path = root / item["path"]
+        if item["schema"] is None or item["path"].endswith(".parquet"):
+            continue
+        report = validate_file(path, item["schema"])
+        if not report.ok:
+            findings.add(report)
+            continue
+        if item["schema"] != "dialogue" or not item["path"].startswith("dialogues/"):
+            continue
+        _, suite, name = item["path"].split("/")
+        split = name.split(".")[0]
+        ids: set[str] = set()
+        for record in _records(path):
+            ids.add(record.dialogue_id)
+            if record.suite != suite or record.split != split.replace("_hard", ""):
+                findings.problems.append(f"{item['path']}: {record.dialogue_id} says suite {record.suite}, split {record.split}")
+            place = split_of.setdefault((record.source, record.source_id), str(record.split))
+            if place != record.split:
+                findings.problems.append(f"{item['path']}: the source of {record.dialogue_id} stands in {place} as well")
+            if suite != STANDARD and not any(step.outcome == "changed" for step in record.lineage):
+                findings.problems.append(f"{item['path']}: {record.dialogue_id} is no variant: nothing was changed")
+        if split != "test_hard":
+            twice = ids & seen
+            findings.problems += [f"{item['path']}: {one} stands in another file as well" for one in sorted(twice)[:5]]
+            seen |= ids
+        elif not ids <= {record.dialogue_id for record in _records(path.with_name("test.jsonl"))}:
+            findings.problems.append(f"{item['path']}: holds records that test doesn't")
+        if len(ids) != item["records"]:
+            findings.problems.append(f"{item['path']}: holds {len(ids)} records, the manifest says {item['records']}")
+        twin = path.with_suffix(".parquet")
+        with path.open("rb") as lines:
+            pairs = zip(lines, read_rows(twin), strict=True)
+            try:
+                unequal = sum(json.loads(line) != row for line, row in pairs)
+            except ValueError:
+                unequal = -1
+        if unequal:
+            findings.problems.append(f"{item['path']}: its rows and those of {twin.name} are not equal")
+    findings.checked.append(f"{len(seen)} records hold to their schema, in both forms, each source in one split")
