@@ -28,8 +28,8 @@ class StageFn(beam.DoFn):  # type: ignore[misc]
     def start_bundle(self) -> None:
         self.stage.books = Books()
 
-    def process(self, element: Any, *side: Any) -> Iterable[Any]:
-        for tag, item in self.stage.process(element, *side):
+    def process(self, element: Any, side: Any = None) -> Iterable[Any]:
+        for tag, item in self.stage.process(element, side):
             yield item if tag == "main" else beam.pvalue.TaggedOutput(tag, item)
         tick(self.label)
 
