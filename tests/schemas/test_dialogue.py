@@ -1,0 +1,94 @@
+"""The canonical record: one shape in Python, JSON and bytes."""
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from schemas import Dialogue, Span, Turn
+from schemas.dialogue import decode, encode, pack, unpack
+from schemas.validate import check_dialogue, dialogue_problems, validate_line, validate_record
+from tests.strategies import dialogues
+
+#: The record of the design, a contract with everybody who reads our files.
+CONTRACT = """
+{"dialogue_id": "PMUL1635/typos/0", "source": "multiwoz21", "source_id": "PMUL1635", "suite": "typos", "variant": 0,
+ "language": "en", "split": "test", "domains": ["hotel"],
+ "turns": [
+  {"turn": 0, "speaker": "user", "utterance": "i need a hotle in the east", "original": "I need a hotel in the east",
+   "spans": [{"start": 22, "end": 26, "text": "east", "domain": "hotel", "slot": "area", "value": "east", "status": "kept"}],
+   "acts":  [{"act": "inform", "domain": "hotel", "slot": "area", "value": "east"}],
+   "state": [{"domain": "hotel", "slot": "area", "values": ["east"]}],
+   "edits": [{"start": 0, "end": 1, "replacement": "i"}, {"start": 12, "end": 14, "replacement": "le"}],
+   "labels": [], "knowledge": []}],
+ "goal": null, "lineage": [{"step": "typos@1", "seed": 1, "params": {"rate": 0.1}, "outcome": "changed"}]}
+"""
+
+
+@given(dialogues())
+def test_every_form_gives_back_the_record(dialogue: Dialogue) -> None:
+    assert Dialogue.from_dict(dialogue.to_dict()) == dialogue
+    assert decode(encode(dialogue)) == dialogue
+    assert decode(encode(dialogue).decode()) == dialogue
+    assert unpack(pack(dialogue)) == dialogue
+    assert json.loads(encode(dialogue)) == dialogue.to_dict()
+
+
+@given(dialogues())
+def test_every_record_is_one_valid_line(dialogue: Dialogue) -> None:
+    line = encode(dialogue)
+    assert b"\n" not in line
+    assert validate_line("dialogue", line) == []
+    assert check_dialogue(dialogue) == []
+
+
+def test_the_contract_holds() -> None:
+    record = json.loads(CONTRACT)
+    assert validate_record("dialogue", record) == []
+    assert dialogue_problems(record) == []
+    made = Dialogue.from_dict(record).to_dict()
+    assert made == {**record, "lineage": [{**record["lineage"][0], "skipped": [], "reasons": []}]}
+
+    def keys(value: object) -> object:
+        if isinstance(value, dict):
+            return [(key, keys(inner)) for key, inner in value.items() if key not in ("skipped", "reasons")]
+        return [keys(inner) for inner in value] if isinstance(value, list) else None
+
+    assert keys(made) == keys(record), "fields stand in another order than in the design"
+
+
+def test_records_are_immutable() -> None:
+    dialogue = Dialogue.from_dict(json.loads(CONTRACT))
+    for record, field in ((dialogue, "suite"), (dialogue.turns[0], "utterance"), (dialogue.turns[0].spans[0], "start")):
+        with pytest.raises(AttributeError):
+            setattr(record, field, "x")
+    moved = dialogue.turns[0].replace(utterance="other")
+    assert (moved.utterance, dialogue.turns[0].utterance) == ("other", "i need a hotle in the east")
+    assert isinstance(dialogue.turns, tuple)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda record: record["turns"][0].update(speeker="user"), "$.turns[0]"),
+        (lambda record: record["turns"][0]["spans"][0].update(offset=1), "$.turns[0].spans[0]"),
+        (lambda record: record.update(idd=1), "idd"),
+        (lambda record: record["turns"][0].pop("utterance"), "$.turns[0]"),
+        (lambda record: record["turns"][0].update(turn=0.0), "$.turns[0].turn"),
+        (lambda record: record.update(variant=True), "$.variant"),
+        (lambda record: record["turns"][0].update(speaker="bot"), "$.turns[0].speaker"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_path(change: object, where: str) -> None:
+    record = json.loads(CONTRACT)
+    change(record)  # type: ignore[operator]
+    with pytest.raises(msgspec.ValidationError) as refusal:
+        Dialogue.from_dict(record)
+    assert where in str(refusal.value)
+
+
+def test_source_text() -> None:
+    assert Turn(0, "user", "a").source_text == "a"
+    assert Turn(0, "user", "a", original="b").source_text == "b"
+    assert Span(0, 1, "a", "d", "s", "v").status == "kept"
