@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Iterable
 from typing import Any
 
 import apache_beam as beam
+from apache_beam import typehints
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.windowed_value import WindowedValue
 
@@ -59,5 +59,5 @@ class CombinerFn(beam.CombineFn):  # type: ignore[misc]
 
 def typed(collection: Any) -> Any:
     """The collection with its element type stated: Beam infers none for tagged outputs, and a shuffle needs keys and values."""
-    collection.element_type = typing.Tuple[str, bytes]  # noqa: UP006 - Beam's type hints
+    collection.element_type = typehints.Tuple[str, bytes]
     return collection
