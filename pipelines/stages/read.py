@@ -89,7 +89,7 @@ class JoinAndParse(Stage):
             yield self._reject("read", RecordError("duplicate_id", kept), piece, source_id)
         mine = [piece for piece in pieces if self.inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
         try:
-            dialogue = source.parse(source_id, [piece._replace(data=unsqueeze(piece.data)) for piece in mine])
+            dialogue = source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
         except RecordError as error:
             yield self._reject("read", error, first, source_id)
             return
