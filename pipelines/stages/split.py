@@ -40,21 +40,23 @@ class Layout(msgspec.Struct):
     """The plan: how splits are assigned, and the bounds of each group.
 
     `mode` is "official", "hash" or "keep". `bounds` has, for each group and split, the lowest and highest (rank, source id) it takes; a missing
-    entry takes all. `sizes` are the numbers taken and wanted, for the warnings.
+    entry takes all. `rest_is_train` names the sources whose lists leave the training split out, as MultiWOZ's do: what no list names is train.
     """
 
     mode: str = "hash"
+    rest_is_train: list[str] = []
     bounds: dict[str, dict[str, tuple[tuple[int, str], tuple[int, str]] | None]] = {}
     warnings: list[str] = []
 
     def assign(self, fact: Fact, recipe: Recipe) -> tuple[Split | None, str]:
         """The split of a dialogue, or None with the reason."""
+        official = fact.official or ("train" if fact.source in self.rest_is_train else None)
         if self.mode == "keep":
-            return _split(fact.official or "test"), ""
+            return _split(official or "test"), ""
         if self.mode == "official":
-            if fact.official is None:
+            if official is None:
                 return None, "not_in_official_lists"
-            split = _split(fact.official)
+            split = _split(official)
         elif recipe.proportional:
             for split, bound in (self.bounds.get(fact.group) or {}).items():
                 if bound is not None and bound[0] <= (fact.rank, fact.source_id) <= bound[1]:
@@ -121,10 +123,10 @@ class SplitPlanner:
             return state
         fact = msgspec.msgpack.decode(data, type=Fact)
         have = state["have"].setdefault(fact.source, {})
-        have[fact.official] = have.get(fact.official, 0) + 1
+        have[fact.official or ""] = have.get(fact.official or "", 0) + 1
         place = (fact.rank, fact.source_id)
         # Candidates for the bounds under both modes; which one holds is known only when all facts are in.
-        self._keep(state, fact.group, f"official {fact.official}", place)
+        self._keep(state, fact.group, f"official {fact.official or 'train'}", place)
         if self.recipe.proportional:
             self._keep(state, fact.group, "hash train", place)
             self._keep(state, fact.group, "hash test", (-fact.rank, fact.source_id))
@@ -159,8 +161,14 @@ class SplitPlanner:
     def layout(self, state: dict[str, Any]) -> Layout:
         """The plan for all that was added."""
         recipe = self.recipe
+        rest_is_train = []
+        for source, have in sorted(state["have"].items()):
+            unlisted = have.get("", 0)
+            if unlisted and len(have) > 1 and not have.get("train") and not state["named"].get(source, {}).get("train"):
+                rest_is_train.append(source)
+                have["train"] = unlisted
         if recipe.splits == "keep":
-            return Layout("keep")
+            return Layout("keep", rest_is_train)
         warnings: list[str] = []
         mode = "hash" if recipe.splits == "hash" else "official"
         if mode == "official":
@@ -177,7 +185,7 @@ class SplitPlanner:
                 mode = "hash"
                 how = "train and test sizes" if recipe.proportional else "/".join(f"{part:g}" for part in recipe.fractions.values())
                 warnings.append("; ".join(lacking) + f": split by keyed hash instead ({how}); splits=official takes what is there")
-        layout = Layout(mode, {}, warnings)
+        layout = Layout(mode, rest_is_train, {}, warnings)
         for group, counts in sorted(state["counts"].items()):
             bounds = self._bounds(group, mode, counts, state["low"].get(group, {}), warnings)
             if bounds:
