@@ -144,6 +144,37 @@ def load_text(data: bytes, path: str) -> str:
         raise InputError(path, f"expected a dialogue id, found {found}", "one id a line, or a JSON array of strings") from None
 
 
+def records_with_id(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """(its "dialogue_id", raw JSON) of every element of a JSON array of dialogues. One without a usable id is named after its file and place
+    ("dialogues_001.json#17"), so that it can be rejected under a name.
+
+    Raises:
+        InputError: as `json_array_items`.
+    """
+    for index, raw in enumerate(json_array_items(path, data)):
+        try:
+            source_id = _ID.decode(raw).dialogue_id
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            source_id = _tolerant_id(raw)
+        yield source_id or f"{file_name(path)}#{index}", raw
+
+
+def _tolerant_id(raw: bytes) -> str:
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError):
+        return ""
+    found = record.get("dialogue_id") if isinstance(record, dict) else None
+    return found if isinstance(found, str) and not _LONE_SURROGATE.search(found) else ""
+
+
+class _WithId(msgspec.Struct):
+    dialogue_id: str
+
+
+_ID = msgspec.json.Decoder(_WithId)
+
+
 def bare_id(name: str) -> str:
     """A dialogue id without the ".json" that some files of a release write behind it."""
     return name[:-5] if name.endswith(".json") and len(name) > 5 else name
@@ -205,6 +236,25 @@ def take(record: Any, key: str, kind: type[T], where: str = "") -> T:
 def take_if(record: dict[str, Any], key: str, kind: type[T], where: str = "") -> T | None:
     """As `take`, but None where the key is absent or null."""
     return None if record.get(key) is None else take(record, key, kind, where)
+
+
+def check_speakers(speakers: Sequence[str], where: str) -> None:
+    """Raises `RecordError` (`odd_turn_order`) unless user and system take turns, the user first. A dialogue may end on either."""
+    for number, speaker in enumerate(speakers):
+        if speaker != ("system" if number % 2 else "user"):
+            what = f"two {speaker} turns in a row" if number else f"the {speaker} speaks first"
+            raise RecordError("odd_turn_order", f"{where}[{number}]: {what}")
+
+
+def check_turn_ids(turn_ids: Sequence[Any], where: str) -> None:
+    """Raises `RecordError` unless the ids of turns (numbers, or digits as text) rise: `odd_turn_order`, or `wrong_type` for other things."""
+    before = -1
+    for number, turn_id in enumerate(turn_ids):
+        if type(turn_id) is not int and not (type(turn_id) is str and turn_id.isascii() and turn_id.isdigit() and len(turn_id) < 10):
+            raise RecordError("wrong_type", f"{where}[{number}].turn_id: expected a number, found {str(turn_id)[:40]!r}")
+        if int(turn_id) <= before:
+            raise RecordError("odd_turn_order", f"{where}[{number}].turn_id is {turn_id} after {before}")
+        before = int(turn_id)
 
 
 class Notes(dict[str, int]):

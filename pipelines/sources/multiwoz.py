@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from pipelines.errors import RecordError
-from schemas import Act, Goal, SlotName, SlotValues
+from schemas import Act, Goal, SlotName, SlotValues, Turn
 from schemas.dialogue import DONTCARE
 
 from . import normalise
@@ -168,6 +169,25 @@ def goal_text(message: Any, where: str) -> str:
     if not all(isinstance(line, str) for line in lines):
         raise RecordError("wrong_type", f"{where}: expected an array of strings")
     return " ".join(html.unescape(_TAG.sub("", " ".join(lines))).split())
+
+
+def order_domains(wanted: Iterable[str], turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The domains of a dialogue, in the order in which the talk comes to them; those it never names stand last, sorted.
+
+    Args:
+        wanted: what the release says the dialogue is about; where that is nothing, the domains of acts and states stand in.
+        turns: the parsed turns.
+    """
+    named: dict[str, None] = {}
+    seen: tuple[SlotValues, ...] = ()
+    for turn in turns:
+        named.update(dict.fromkeys([act.domain for act in turn.acts]))
+        if turn.state is not seen and turn.speaker == "user":
+            seen = turn.state
+            named.update(dict.fromkeys([entry.domain for entry in seen]))
+    talk = [name for name in named if name in DOMAINS]
+    about = sorted(name for name in wanted if name in DOMAINS)
+    return tuple(dict.fromkeys([*(name for name in talk if name in about), *about] if about else talk))
 
 
 def locatable(value: str | None) -> bool:

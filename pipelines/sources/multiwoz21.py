@@ -115,7 +115,7 @@ class MultiWoz21(Source):
             source_id=source_id,
             language=self.language,
             split=official_split(pieces),
-            domains=_domains(goal_record, turns),
+            domains=multiwoz.order_domains((domain.lower() for domain, part in (goal_record or {}).items() if part), turns),
             turns=tuple(turns),
             goal=goal,
             lineage=notes.lineage(),
@@ -236,19 +236,3 @@ def _spans(turn: dict[str, Any], text: str, acts: tuple[Act, ...], state: State,
     settled = settle(text, claims)
     notes.add_spans(settled)
     return settled.spans
-
-
-def _domains(goal: dict[str, Any] | None, turns: list[Turn]) -> tuple[str, ...]:
-    """The domains a dialogue is about: those of its goal in the order in which the talk comes to them; without a goal, those of the talk."""
-    named: dict[str, None] = {}
-    seen: State = ()
-    for turn in turns:
-        named.update(dict.fromkeys([act.domain for act in turn.acts]))
-        if turn.state is not seen and turn.speaker == "user":
-            seen = turn.state
-            named.update(dict.fromkeys([entry.domain for entry in seen]))
-    talk = [name for name in named if name in multiwoz.DOMAINS]
-    wanted = sorted(domain.lower() for domain, part in goal.items() if part and domain.lower() in multiwoz.DOMAINS) if goal else []
-    if not wanted:
-        return tuple(talk)
-    return tuple(dict.fromkeys([*(name for name in talk if name in wanted), *wanted]))

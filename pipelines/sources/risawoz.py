@@ -1,0 +1,174 @@
+"""RiSAWOZ (Quan et al. 2020): Chinese, 12 domains; a list of dialogues whose turns are pairs of a user's and a system's utterance.
+
+Pair k becomes the turns 2k and 2k + 1. Values are word-segmented in the release ("2010 年代"); the blanks are taken out again. There are no spans:
+they are found here. A slot is called "域-槽", cut at the first hyphen (a slot may hold "/" and "-").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from pipelines.errors import InputError, RecordError
+from schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
+
+from . import normalise
+from .base import (
+    Kind,
+    Notes,
+    Piece,
+    Role,
+    Source,
+    check_turn_ids,
+    file_name,
+    json_array_items,
+    json_kind,
+    json_object_items,
+    load_record,
+    load_text,
+    official_split,
+    records_with_id,
+    take,
+    take_if,
+)
+from .spans import Claim, settle
+
+#: The pseudo-domain of greetings and the like.
+GENERAL = "通用"
+
+_LIST = re.compile(r"(?:^|_)(train|dev|test)[\d_a-z]*\.json$")
+_SPLITS = {"train": b"train", "dev": b"valid", "test": b"test"}
+_OTHER = re.compile(r"(?:attraction|car|class|flight|hospital|hotel|movie|pc|restaurant|train|tv|weather)_db\.json|ontology\.json")
+_YES_NO = frozenset({"是", "否", "有", "无", "yes", "no"})
+
+State = tuple[SlotValues, ...]
+
+
+class RiSAWOZ(Source):
+    """RiSAWOZ, original layout."""
+
+    name = "risawoz"
+    language = "zh"
+    licence = "CC BY-NC 4.0"
+    about = "RiSAWOZ, original layout (Chinese, 12 domains); its data may not be used commercially"
+
+    def role(self, path: str, head: str) -> Role | None:
+        name, start = file_name(path), head.lstrip("\ufeff \t\r\n")
+        if start.startswith("[") and '"user_utterance"' in head and ('"belief_state"' in head or '"system_utterance"' in head):
+            return "dialogues"
+        if name == "dataset_split_ids_dict.json":
+            return "splits"
+        return "other" if _OTHER.fullmatch(name) else None
+
+    def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
+        if role == "dialogues":
+            for source_id, raw in records_with_id(path, data):
+                yield source_id, "dialogue", raw
+        elif role == "splits":
+            items = json_object_items(path, data)
+            if not any(_LIST.search(name) for name, _ in items):
+                raise InputError(path, "names no list of train, dev or test ids", 'expected keys such as "all_train10000.json"')
+            for name, raw in items:
+                listed = _LIST.search(name)
+                if listed:
+                    for listed_id in json_array_items(path, raw):
+                        yield load_text(listed_id, path), "split", _SPLITS[listed[1]]
+
+    def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
+        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        take(record, "dialogue_id", str)
+        pairs = take(record, "dialogue", list)
+        if not pairs:
+            raise RecordError("empty_dialogue", "dialogue holds no turn")
+        texts = [tuple(take(pair, f"{side}_utterance", str, f"dialogue[{k}]") for side in ("user", "system")) for k, pair in enumerate(pairs)]
+        check_turn_ids([pair.get("turn_id", k) for k, pair in enumerate(pairs)], "dialogue")
+        notes = Notes()
+        turns: list[Turn] = []
+        state: State = ()
+        for k, (pair, (said, answered)) in enumerate(zip(pairs, texts, strict=True)):
+            where = f"dialogue[{k}]"
+            belief = take(pair, "belief_state", dict, where)
+            reached = _state(belief, "inform slot-values", f"{where}.belief_state")
+            state = reached if reached != state else state
+            told = _state(belief, "turn_inform", f"{where}.belief_state") if "turn_inform" in belief else ()
+            acts = _acts(pair, "user_actions", where, notes)
+            turns.append(Turn(2 * k, "user", said, None, _spans(said, acts, told, notes), acts, state))
+            acts = _acts(pair, "system_actions", where, notes)
+            turns.append(Turn(2 * k + 1, "system", answered, None, _spans(answered, acts, (), notes), acts))
+        goal = take_if(record, "goal", str)
+        return Dialogue(
+            dialogue_id=source_id,
+            source=self.name,
+            source_id=source_id,
+            language=self.language,
+            split=official_split(pieces),
+            domains=_domains(take_if(record, "domains", list) or [], turns),
+            turns=tuple(turns),
+            goal=None if goal is None else Goal(goal),
+            lineage=notes.lineage(),
+        )
+
+
+@lru_cache(maxsize=1 << 12)
+def _slot(key: str) -> tuple[str, str]:
+    domain, hyphen, slot = key.lower().partition("-")
+    return (domain.strip(), slot.strip()) if hyphen else ("", "")
+
+
+def _state(belief: dict[str, Any], key: str, where: str) -> State:
+    """The values under `key` of a belief state, which is cumulative in "inform slot-values" and this turn's in "turn_inform"."""
+    found: list[SlotValues] = []
+    for name, value in take(belief, key, dict, where).items():
+        domain, slot = _slot(name)
+        if not slot:
+            raise RecordError("wrong_type", f"{where}.{key}: expected a key such as 餐厅-区域, found {name[:40]!r}")
+        values = normalise.values(value, f"{where}.{key}.{name}", "zh")
+        if values:
+            found.append(SlotValues(domain, slot, values))
+    return tuple(found)
+
+
+def _acts(pair: dict[str, Any], key: str, where: str, notes: Notes) -> tuple[Act, ...]:
+    """The acts of one side of a turn: [[act, domain, slot, value], ...], in their order, without repeats."""
+    entries = take_if(pair, key, list, where)
+    if not entries:
+        notes.add("acts_missing")
+        return ()
+    acts: dict[Act, None] = {}
+    for entry in entries:
+        if type(entry) is list and len(entry) == 4 and all(type(part) is str for part in entry[:3]):
+            text = normalise.scalar_text(entry[3])
+            if text is not None:
+                acts[_act(entry[0], entry[1], entry[2], text)] = None
+                continue
+        notes.add("act_malformed")
+    return tuple(acts)
+
+
+@lru_cache(maxsize=1 << 14)
+def _act(act: str, domain: str, slot: str, value: str) -> Act:
+    low = act.lower()
+    return Act(low, domain.lower(), slot.lower() or None, None if low == "request" else normalise.single(value, "zh"))
+
+
+def _spans(text: str, acts: tuple[Act, ...], told: State, notes: Notes) -> tuple[Span, ...]:
+    """Where the values of a turn's acts, and of what it adds to the state, stand in its text."""
+    labels = dict.fromkeys([(act.domain, act.slot, act.value) for act in acts if act.slot is not None and act.value is not None])
+    labels.update(dict.fromkeys([(entry.domain, entry.slot, value) for entry in told for value in entry.values]))
+    claims = [Claim(domain, slot, value) for domain, slot, value in labels if value not in _YES_NO]
+    if not claims:
+        return ()
+    settled = settle(text, claims, "zh")
+    notes.add_spans(settled)
+    return settled.spans
+
+
+def _domains(named: list[Any], turns: list[Turn]) -> tuple[str, ...]:
+    """The release's own list; where it has none, the domains in order of appearance."""
+    wrong = next((name for name in named if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise RecordError("wrong_type", f"domains: expected strings, found {json_kind(wrong)}")
+    talk = [name for turn in turns for name in (*(act.domain for act in turn.acts), *(entry.domain for entry in turn.state))]
+    return tuple(dict.fromkeys(name for name in ([name.lower() for name in named] or talk) if name != GENERAL))
