@@ -33,8 +33,9 @@ def dialogue_faults(dialogue: Dialogue) -> list[tuple[str, str]]:
             faults.append((f"turns[{index}].state", "a system turn carries no belief state"))
         for at, span in enumerate(turn.spans):
             # The common case first, with no call.
-            if span.status != "lost" and span.start is not None and span.end is not None and 0 <= span.start < span.end:
-                if turn.utterance[span.start : span.end] == span.text:
+            if span.status != "lost" and span.start is not None and span.end is not None:
+                # A slice takes offsets beyond the text without complaint, so the length is compared too.
+                if 0 <= span.start < span.end <= len(turn.utterance) and turn.utterance[span.start : span.end] == span.text:
                     continue
             elif span.status == "lost" and span.start is None and span.end is None and span.text is None:
                 continue

@@ -145,6 +145,10 @@ def _is_string(_: Any, value: Any) -> bool:
     return _is_text(value)
 
 
+def _is_array(_: Any, value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
 def _is_object(_: Any, value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value))
 
@@ -154,7 +158,7 @@ def _reference_class() -> type[Draft202012Validator]:
     from jsonschema import Draft202012Validator, validators
 
     checker = Draft202012Validator.TYPE_CHECKER.redefine_many(
-        {"integer": _is_integer, "number": _is_number, "string": _is_string, "object": _is_object}
+        {"integer": _is_integer, "number": _is_number, "string": _is_string, "array": _is_array, "object": _is_object}
     )
     made: type[Draft202012Validator] = validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
     return made
