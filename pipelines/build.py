@@ -176,7 +176,11 @@ def recipe_text(job: Job) -> str:
     """The resolved recipe and the inputs, as they are printed before a run."""
     import yaml
 
-    lines = [f"seed: {job.seed}", yaml.safe_dump(job.recipe.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None).rstrip(), "inputs:"]
+    lines = [
+        f"seed: {job.seed}",
+        yaml.safe_dump(job.recipe.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None).rstrip(),
+        "inputs:",
+    ]
     lines += [f"  {one.shown}: {one.source}, {one.role}, {one.size:,} bytes" for one in job.inputs]
     return "\n".join(lines)
 

@@ -70,7 +70,7 @@ def open_zip(path: str) -> Iterator[zipfile.ZipFile]:
     stream: BinaryIO | io.BytesIO
     try:
         # Remote streams may not seek cheaply; archives of dialogues are small.
-        stream = io.BytesIO(read_bytes(path)) if is_remote(path) else Path(path).open("rb")
+        stream = io.BytesIO(read_bytes(path)) if is_remote(path) else Path(path).open("rb")  # noqa: SIM115 - closed below
     except OSError as error:
         raise InputError(path, error.strerror or str(error)) from None
     with stream:

@@ -107,7 +107,9 @@ def _members(path: str, shown: str, named: bool) -> list[tuple[str, str, bool]]:
     if not path.endswith(".zip"):
         return [(path, shown, named)]
     with files.open_zip(path) as archive:
-        names = [info.filename for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))]
+        names = [
+            info.filename for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))
+        ]
     return [(path + files.MEMBER + name, shown + files.MEMBER + name, False) for name in names if not name.startswith("__MACOSX")]
 
 

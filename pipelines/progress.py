@@ -1,7 +1,7 @@
 """A live line on a terminal, plain lines otherwise.
 
-The counts live in this module, so that workers in this process tick them while Beam's `run` blocks; workers in other processes don't, and the line then shows
-the time alone.
+The counts live in this module, so that workers in this process tick them while Beam's `run` blocks; workers in other processes don't, and the
+line then shows the time alone.
 """
 
 from __future__ import annotations

@@ -55,7 +55,11 @@ def show(folder: str, wanted: str, width: int | None = None, color: bool = False
         for step in record.lineage:
             params = ", ".join(f"{key}={value}" for key, value in (step.params or {}).items() if value is not None)
             lines.append("")
-            lines += _wrapped(f"{record.suite}/{record.variant}: {step.step}({params}), seed {step.seed}: {step.outcome} {'; '.join(step.reasons)}".rstrip(), "", columns)
+            lines += _wrapped(
+                f"{record.suite}/{record.variant}: {step.step}({params}), seed {step.seed}: {step.outcome} {'; '.join(step.reasons)}".rstrip(),
+                "",
+                columns,
+            )
     return "\n".join(lines)
 
 

@@ -1,6 +1,7 @@
 """`dialmill validate` and `dialmill verify`: files against schemas, folders against their manifests.
 
-A folder is verified from its files alone: digests, sizes and counts, schemas, books, equal rows in both forms, splits without a shared source, test_hard inside test.
+A folder is verified from its files alone: digests, sizes and counts, schemas, books, equal rows in both forms, splits without a shared source,
+test_hard inside test.
 """
 
 from __future__ import annotations
@@ -96,8 +97,7 @@ def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> No
         if not target.is_file():
             findings.problems.append(f"{path}: stands in the manifest but not in the folder")
             continue
-        with target.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else hashlib.sha256(stream.read()).hexdigest()
+        digest = hashlib.sha256(target.read_bytes()).hexdigest()
         if target.stat().st_size != item["bytes"] or digest != item["sha256"]:
             findings.problems.append(f"{path}: is not the file that was written: {target.stat().st_size} bytes, sha256 {digest[:12]}…")
     findings.checked.append(f"{len(listed)} files are as they were written")
@@ -107,7 +107,8 @@ def _check_books(manifest: dict[str, Any], findings: Findings) -> None:
     for stage in manifest["stages"]:
         came, went = stage["in"] + stage["made"], stage["out"] + sum(stage["rejected"].values())
         if came != went:
-            findings.problems.append(f"manifest.json: the books of stage {stage['name']!r} don't balance: {came} in and made, {went} out and rejected")
+            name = stage["name"]
+            findings.problems.append(f"manifest.json: the books of stage {name!r} don't balance: {came} in and made, {went} out and rejected")
     findings.checked.append(f"the books of {len(manifest['stages'])} stages balance")
 
 

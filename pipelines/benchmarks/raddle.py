@@ -1,6 +1,7 @@
 """RADDLE (Peng et al., ACL 2021): few-shot single-domain tasks, in the format of SOLOIST turns (Peng et al., TACL 2021).
 
-One release file for each suite and domain, ``release/SUITE/DOMAIN.{train,test}.soloist.json``: a JSON array of turns with `history`, `belief`, `kb`, `reply`, and `name`.
+One release file for each suite and domain, ``release/SUITE/DOMAIN.{train,test}.soloist.json``: a JSON array of turns with `history`, `belief`,
+`kb`, `reply`, and `name`.
 Belief states of a single domain leave the domain out ("belief : area = east ; stars = 4"); responses are delexicalised with
 SOLOIST's special tokens ("[hotel_name]", "[value_time]"). `kb` needs a database count that dialogues don't hold, and is empty.
 """

@@ -59,8 +59,18 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
     for suite in recipe.suites:
         lines.append(f"| {suite} | " + " | ".join(f"{counts.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES) + " |")
     lines += ["", "## Sources", ""]
-    lines += [f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in manifest["inputs"] if item["records"]]
-    lines += ["", f"The strictest licence among them binds the whole: {binding}.", "", "## Books", "", "| stage | in | made | out | rejected |", "|---|---|---|---|---|"]
+    lines += [
+        f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in manifest["inputs"] if item["records"]
+    ]
+    lines += [
+        "",
+        f"The strictest licence among them binds the whole: {binding}.",
+        "",
+        "## Books",
+        "",
+        "| stage | in | made | out | rejected |",
+        "|---|---|---|---|---|",
+    ]
     for stage in manifest["stages"]:
         rejected = ", ".join(f"{reason} {number:,}" for reason, number in stage["rejected"].items()) or "0"
         lines.append(f"| {stage['name']} | {stage['in']:,} | {stage['made']:,} | {stage['out']:,} | {rejected} |")

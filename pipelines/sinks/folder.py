@@ -1,4 +1,7 @@
-"""The output folder: whole or absent. A run writes aside and swaps its folder in at the end; a killed run leaves no trace that the next one trips over."""
+"""The output folder: whole or absent.
+
+A run writes aside and swaps its folder in at the end; a killed run leaves no trace that the next one trips over.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class OutputFolder:
     """
 
     def __init__(self, path: str, overwrite: bool) -> None:
-        self.path = path.rstrip("/") if files.is_remote(path) else os.path.abspath(path)
+        self.path = path.rstrip("/") if files.is_remote(path) else str(Path(path).absolute())
         self.overwrite = overwrite
         if files.is_remote(path):
             self.aside = self.path + ".dialmill-partial"
@@ -47,7 +50,9 @@ class OutputFolder:
             if not self.overwrite:
                 raise DialmillError(f"{self.path}: exists already; --overwrite replaces it, or name another folder with --output")
             if not (target / MANIFEST).exists():
-                raise DialmillError(f"{self.path}: holds files but no {MANIFEST}, so dialmill didn't write it and won't replace it; empty it yourself")
+                raise DialmillError(
+                    f"{self.path}: holds files but no {MANIFEST}, so dialmill didn't write it and won't replace it; empty it yourself"
+                )
 
     def __enter__(self) -> OutputFolder:
         self.check()

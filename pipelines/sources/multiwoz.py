@@ -18,6 +18,7 @@ from schemas.dialogue import DONTCARE
 
 from . import normalise
 from .base import Notes, json_kind
+from .spans import Claim, prove
 
 #: The domains of MultiWOZ, without the pseudo-domains general and booking, and without bus, which no dialogue is about.
 DOMAINS = frozenset({"attraction", "hospital", "hotel", "police", "restaurant", "taxi", "train"})
@@ -59,18 +60,18 @@ def act_name(label: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _act(label: str, slot: str, value: str) -> tuple[Act, str | None]:
-    """The act, and what is to be noted about it."""
+def _acts(label: str, slot: str, value: str) -> tuple[tuple[Act, ...], str | None]:
+    """The act of one pair, or one for each of several values ("17:30|16:30"), and what is to be noted about it."""
     act, domain = act_name(label)
     name = slot_name(domain, slot)
     if name in ("none", ""):
-        return Act(act, domain), None
+        return (Act(act, domain),), None
     note = None
     if name not in SLOTS:
         # Loaders are known to swap the two (case B31): told, and left as they are.
         note = "slot_value_swapped" if slot_name(domain, value) in SLOTS - {"none"} else "slot_unknown"
-    said = None if value == "?" or act == "request" else normalise.single(normalise.mend(value))
-    return Act(act, domain, name, said), note
+    said = () if value == "?" or act == "request" else normalise.text_values(value)
+    return tuple(Act(act, domain, name, one) for one in said or (None,)), note
 
 
 def read_acts(dialog_act: dict[str, Any], where: str, notes: Notes) -> tuple[Act, ...]:
@@ -86,23 +87,38 @@ def read_acts(dialog_act: dict[str, Any], where: str, notes: Notes) -> tuple[Act
         if type(pairs) is not list:
             raise RecordError("wrong_type", f"{where}.{label}: expected an array of [slot, value], found {json_kind(pairs)}")
         if not pairs:
-            acts[_act(label, "none", "none")[0]] = None
+            acts.update(dict.fromkeys(_acts(label, "none", "none")[0]))
         for pair in pairs:
             slot, value = pair if type(pair) is list and len(pair) == 2 else (None, None)
             if type(slot) is not str:
                 notes.add("act_malformed")
-                acts[_act(label, "none", "none")[0]] = None
+                acts.update(dict.fromkeys(_acts(label, "none", "none")[0]))
                 continue
             for one in value if type(value) is list else (value,):
                 said = one if type(one) is str else normalise.scalar_text(one)
                 if said is None:
                     notes.add("act_malformed")
                     said = "none"
-                act, note = _act(label, slot, said)
+                found, note = _acts(label, slot, said)
                 if note is not None:
                     notes.add(note)
-                acts[act] = None
+                for act in found:
+                    acts[act] = None
     return tuple(acts)
+
+
+def read_claim(text: str, entry: tuple[str, str, str], start: int, end: int) -> Claim | None:
+    """What a span entry (act label, slot, value) claims about ``text[start:end]``; None where its value is none ("?", "none").
+
+    Of several values ("17:30|16:30") it is the one that stands there.
+    """
+    label, slot, value = entry
+    domain = act_name(label)[1]
+    said = () if value == "?" else normalise.text_values(value)
+    if not said:
+        return None
+    one = said[0] if len(said) == 1 else next((one for one in said if prove(text, start, end, one)), said[0])
+    return Claim(domain, slot_name(domain, slot), one, start, end)
 
 
 @lru_cache(maxsize=1 << 12)

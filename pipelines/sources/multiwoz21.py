@@ -226,9 +226,11 @@ def _spans(turn: dict[str, Any], text: str, acts: tuple[Act, ...], state: State,
         for entry in entries:
             label, slot, value, first, last = entry if type(entry) is list and len(entry) == 5 else (None, None, None, None, None)
             if type(label) is str and type(slot) is str and type(value) is str and type(first) is int and type(last) is int:
-                domain = multiwoz.act_name(label)[1]
-                start, end = from_tokens(bounds, first, last)
-                claims.append(Claim(domain, multiwoz.slot_name(domain, slot), value, start, end))
+                claim = multiwoz.read_claim(text, (label, slot, value), *from_tokens(bounds, first, last))
+                if claim is None:
+                    notes.add("span_mismatch")
+                else:
+                    claims.append(claim)
             else:
                 notes.add("span_malformed")
     if not claims:

@@ -95,7 +95,7 @@ class MultiWoz22(Source):
                 # The frames of a turn stand in any order; states are compared, so theirs is fixed.
                 reached = tuple(entry for service in sorted(services) for entry in services[service])
                 state = reached if reached != state else state
-            acts, claims = _acts(apart, str(turn.get("turn_id", number)), notes)
+            acts, claims = _acts(apart, str(turn.get("turn_id", number)), text, notes)
             spans = _spans(text, [*_frame_claims(frames, where, notes), *claims], notes)
             turns.append(Turn(number, speaker, text, None, spans, acts, state if speaker == "user" else ()))
         named = take_if(record, "services", list) or []
@@ -154,7 +154,7 @@ def _frame_claims(frames: list[Any], where: str, notes: Notes) -> Iterator[Claim
                     notes.add("span_malformed")
 
 
-def _acts(apart: list[Any], turn_id: str, notes: Notes) -> tuple[tuple[Act, ...], list[Claim]]:
+def _acts(apart: list[Any], turn_id: str, text: str, notes: Notes) -> tuple[tuple[Act, ...], list[Claim]]:
     """The acts of a turn and its spans, from the file of acts; a turn that isn't there is noted (`acts_missing`, case B28)."""
     entry: Any = None
     for acts in apart:
@@ -168,8 +168,11 @@ def _acts(apart: list[Any], turn_id: str, notes: Notes) -> tuple[tuple[Act, ...]
     for span in take_if(entry, "span_info", list, where) or ():
         match span:
             case [str() as name, str() as slot, str() as value, int() as start, int() as end]:
-                domain = multiwoz.act_name(name)[1]
-                claims.append(Claim(domain, multiwoz.slot_name(domain, slot), value, start, end))
+                claim = multiwoz.read_claim(text, (name, slot, value), start, end)
+                if claim is None:
+                    notes.add("span_mismatch")
+                else:
+                    claims.append(claim)
             case _:
                 notes.add("span_malformed")
     return multiwoz.read_acts(label, where, notes), claims

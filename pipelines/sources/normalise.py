@@ -28,7 +28,7 @@ _DONTCARE = frozenset(
 _SEPARATORS = re.compile(r"[|>]")
 
 # Only between two Latin letters or digits is a blank the value's own ("MacBook Air").
-_SEGMENTATION = re.compile(r"\s+(?![A-Za-z0-9])|(?<![A-Za-z0-9])\s+")
+_SEGMENTATION = re.compile(r"\s+(?![A-Za-z0-9\s])|(?<![A-Za-z0-9\s])\s+")
 
 
 def mend(value: str) -> str:

@@ -99,6 +99,15 @@ def whole(text: str, start: int, end: int) -> bool:
     return left and (end == len(text) or text[end] == " " or _free(text[end : end + 2], text[end - 1]))
 
 
+def widen(text: str, start: int, end: int) -> tuple[int, int]:
+    """[start, end) with the rest of the words that its ends cut ("moderate" in "moderately priced" is said of the whole word)."""
+    while start > 0 and text[start - 1].isalnum() and text[start].isalnum() and not whole(text, start, end):
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum() and not whole(text, start, end):
+        end += 1
+    return start, end
+
+
 def _free(beyond: str, edge: str) -> bool:
     """Whether the character beyond an edge, and the one after that, belong to another token than the edge."""
     if not edge.isalnum() or "\u3400" <= edge <= "\u9fff" or "\u3400" <= beyond[0] <= "\u9fff":
@@ -145,9 +154,10 @@ def _search(text: str, claims: list[Claim], spans: list[Span], named: Sequence[s
 def _find(text: str, claim: Claim, spans: list[Span], named: Sequence[str], language: str) -> tuple[int, int, bool, bool] | None:
     """(start, end, ambiguous, elsewhere) of a claim that isn't literally true of the place it names."""
     if claim.start is not None and claim.end is not None and 0 <= claim.start < claim.end <= len(text):
-        found = find_span(text[claim.start : claim.end], claim.value, claim.slot, language)
-        if found is not None and whole(text, claim.start + found[0], claim.start + found[1]):
-            return claim.start + found[0], claim.start + found[1], False, False
+        left, right = widen(text, claim.start, claim.end)
+        found = find_span(text[left:right], claim.value, claim.slot, language)
+        if found is not None and whole(text, left + found[0], left + found[1]):
+            return left + found[0], left + found[1], False, False
     taken = [(span.start, span.end) for span in spans if span.start is not None and span.end is not None]
     # The same words may show one value of two slots, so a second look passes over spans of this value.
     shared = [(span.start, span.end) for span in spans if span.start is not None and span.end is not None and span.value != claim.value]

@@ -1,7 +1,7 @@
 """The hard test subset: how difficult a test dialogue is, on a scale of 1 to 5, and why.
 
-CGoDial (Dai et al., EMNLP 2022, section 3.4) scores what its baselines get wrong from 1 to 5 and keeps what is above 2.5. The score here needs no baseline:
-every reason below adds one to it.
+CGoDial (Dai et al., EMNLP 2022, section 3.4) scores what its baselines get wrong from 1 to 5 and keeps what is above 2.5. The score here needs no
+baseline: every reason below adds one to it.
 """
 
 from __future__ import annotations

@@ -108,7 +108,10 @@ class Mill(Stage):
             problems = [str(problem) for problem in self.validator.errors(msgspec.to_builtins(dialogue))]
         if problems:
             self.books.reject(suite, "invalid_record")
-            yield "out", Reject(suite, "invalid_record", "; ".join(problems[:3]), file, index, dialogue.source_id, suite, dialogue.variant).out().item(1)
+            yield (
+                "out",
+                Reject(suite, "invalid_record", "; ".join(problems[:3]), file, index, dialogue.source_id, suite, dialogue.variant).out().item(1),
+            )
             return
         self.books.stage(suite).out += 1
         split = str(dialogue.split)

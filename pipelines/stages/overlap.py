@@ -62,8 +62,7 @@ class CompareBand(Stage):
     tags = ()
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        band, values = element
-        members = sorted((msgspec.msgpack.decode(value, type=Signature) for value in values), key=lambda sig: (sig.split, sig.source_id))
+        members = sorted((msgspec.msgpack.decode(value, type=Signature) for value in element[1]), key=lambda sig: (sig.split, sig.source_id))
         if len({sig.split for sig in members}) < 2:
             return
         for one, other in combinations(members, 2):
@@ -76,7 +75,7 @@ class CompareBand(Stage):
                 kind = "near"
             else:
                 continue
-            first, second = sorted((one, other), key=lambda sig: SPLITS.index(sig.split))  # type: ignore[arg-type]
+            first, second = sorted((one, other), key=lambda sig: SPLITS.index(sig.split))
             yield "main", (f"{first.split}/{second.split}\t{kind}\t{first.source_id}\t{second.source_id}", b"")
 
 

@@ -58,9 +58,9 @@ class Layout(msgspec.Struct):
                 return None, "not_in_official_lists"
             split = _split(official)
         elif recipe.proportional:
-            for split, bound in (self.bounds.get(fact.group) or {}).items():
+            for name, bound in (self.bounds.get(fact.group) or {}).items():
                 if bound is not None and bound[0] <= (fact.rank, fact.source_id) <= bound[1]:
-                    return _split(split), ""
+                    return _split(name), ""
             return None, "not_sampled"
         else:
             split = by_fraction(fact.rank, recipe.fractions)
