@@ -7,6 +7,7 @@ the records, the number of workers, the runner or `PYTHONHASHSEED`.
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import MutableSequence, Sequence
 from hashlib import blake2b
 from typing import TypeVar
@@ -16,13 +17,14 @@ T = TypeVar("T")
 
 def key_number(*key: object) -> int:
     """A 64-bit number from the parts of a key (strings and integers), the same in every process and Python version."""
-    hasher = blake2b(digest_size=8)
-    for part in key:
-        data = str(part).encode("utf-8", "surrogatepass")
-        # The length keeps ("ab", "c") and ("a", "bc") apart.
-        hasher.update(b"%d:" % len(data))
-        hasher.update(data)
-    return int.from_bytes(hasher.digest(), "big")
+    # The length keeps ("ab", "c") and ("a", "bc") apart.
+    text = "".join([f"{len(part)}:{part}" for part in map(str, key)])
+    if text.isascii():
+        data = text.encode("ascii")
+    else:
+        encoded = [str(part).encode("utf-8", "surrogatepass") for part in key]
+        data = b"".join([b"%d:%b" % (len(part), part) for part in encoded])
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
 class Rng:
@@ -47,8 +49,6 @@ class Rng:
 
     def weighted(self, items: Sequence[T], cumulative: Sequence[float]) -> T:
         """One of `items` by cumulative weights (the last is the total)."""
-        from bisect import bisect_right
-
         place = bisect_right(cumulative, self.random() * cumulative[-1], 0, len(items) - 1)
         return items[place]
 
