@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class Phrase(NamedTuple):
     cumulative: tuple[float, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def phrases(language: str) -> dict[str, tuple[Phrase, ...]]:
     """The chat table of a language by first word, longest phrases first. Words are lower case, as `tokens` splits them."""
     table: dict[str, list[Phrase]] = {}

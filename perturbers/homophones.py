@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ class Homophones:
         return found
 
 
-@lru_cache(maxsize=1)
+@cache
 def table() -> Homophones:
     """The table, loaded once per process."""
     return Homophones()

@@ -9,7 +9,7 @@ A slip that gives another frequent English word ("hotel" as "motel") is no slip 
 from __future__ import annotations
 
 from bisect import bisect
-from functools import lru_cache
+from functools import cache
 from itertools import accumulate
 
 from .lexicon import alternatives, rows
@@ -74,23 +74,14 @@ _NEIGHBOURS = {
 #: Letter -> what may be struck in its place.
 _STRUCK = {letter: _CONFUSED.get(letter, "") * 2 + near for letter, near in _NEIGHBOURS.items()}
 
-#: Contractions whose apostrophe gets lost. "we're", "he'll", "I'd" and their like are not here: without it they are other words.
-_CONTRACTIONS = frozenset(
-    """don't doesn't didn't won't can't couldn't wouldn't shouldn't isn't aren't wasn't weren't haven't hasn't hadn't i'm i've what's that's it's
-    let's there's here's where's who's how's when's you're they're you've we've they've he's she's that'll it'll you'll they'll""".split()
-)
-#: Words never misspelt: negations, numbers and times carry labels, and a slip in them is easily another one of them.
-_NEVER = frozenset(
-    """no not none never nothing neither nor without cannot non any zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-    fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty half quarter noon midnight first second third""".split()
-)
+#: By the length of the word; short ones are rarely mistyped.
 _WEIGHT_BY_LENGTH = (0.0, 0.0, 0.0, 0.08, 0.6, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
 
 
-@lru_cache(maxsize=1)
+@cache
 def frequent_words() -> frozenset[str]:
     """Frequent English words with their regular forms, lower case."""
-    words = {word for row in rows("en", "words") for word in row[0].lower().split()}
+    words = {word.lower() for word in _words("words")} | _words("untouched")
     for word in list(words):
         if len(word) < 3:
             continue
@@ -101,7 +92,12 @@ def frequent_words() -> frozenset[str]:
     return frozenset(words)
 
 
-@lru_cache(maxsize=1)
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word for row in rows("en", name) for word in row[0].split())
+
+
+@cache
 def _misspellings() -> dict[str, tuple[str, ...]]:
     known = frequent_words()
     table = {}
@@ -113,7 +109,7 @@ def _misspellings() -> dict[str, tuple[str, ...]]:
 
 def slip_weight(word: str) -> float:
     """How prone a word is to a slip, relative to others: 0 for what is never mistyped, little up to three letters, more with length."""
-    if not (word.isascii() and word.isalpha()) or word.lower() in _NEVER or (word.isupper() and len(word) < 5):
+    if not (word.isascii() and word.isalpha()) or word.lower() in _words("untouched") or (word.isupper() and len(word) < 5):
         return 0.0
     return _WEIGHT_BY_LENGTH[min(len(word), 10)]
 
@@ -121,7 +117,7 @@ def slip_weight(word: str) -> float:
 def without_apostrophe(word: str) -> str | None:
     """A contraction written without its apostrophe, where that is still the same word to a reader."""
     plain = word.replace("’", "'")
-    return plain.replace("'", "") if plain.lower() in _CONTRACTIONS else None
+    return plain.replace("'", "") if plain.lower() in _words("contractions") else None
 
 
 def slip(word: str, rng: Rng, edits: int = 1) -> str | None:
@@ -139,7 +135,7 @@ def slip(word: str, rng: Rng, edits: int = 1) -> str | None:
         typed = lower
         for _ in range(edits):
             typed = _strike(typed, rng)
-        if typed != lower and typed not in words and typed not in _NEVER:
+        if typed != lower and typed not in words:
             return _in_case_of(word, typed)
     return None
 

@@ -9,7 +9,7 @@ else ("一点" as "疑点") are left alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from .homophones import table
 from .lexicon import alternatives, rows
@@ -17,8 +17,6 @@ from .rng import Rng
 
 #: Characters that carry labels or the sense of the sentence: never replaced, dropped or written for another one.
 _NEVER = frozenset("零一二三四五六七八九十百千万亿两俩半几第每多少不没别无未非勿否莫哪谁他她它左右东西南北前后买卖死杀鬼尸屎尿奸贱")
-#: Words that other words of the same sound would turn into another statement or question.
-_NEVER_WORDS = frozenset("一点 有没有 是否 多少 几点 可以 必须 需要 贵 便宜 高 低 大 小 早 晚 近 远 先 再 还 只 以上 以下 以内 以外 左右 至少 最多 时间 地址 公交 地铁".split())
 #: How likely each kind of slip is tried first; the others follow where a word has none of that kind.
 _KINDS = ("sound", "glyph", "double", "drop")
 _CUMULATIVE = (0.88, 0.95, 0.98, 1.0)
@@ -27,7 +25,12 @@ _SAME_TONE, _OTHER_TONE = 0.59, 0.91  # cumulative within sound: 48 : 26 : 7.5
 _PAGE = 4
 
 
-@lru_cache(maxsize=None)
+@cache
+def _untouched() -> frozenset[str]:
+    return frozenset(word for row in rows("zh", "untouched") for word in row[0].split())
+
+
+@cache
 def _pairs(name: str) -> dict[str, tuple[str, ...]]:
     return {character: tuple(alternatives(cell)) for character, cell in rows("zh", name)}
 
@@ -35,7 +38,7 @@ def _pairs(name: str) -> dict[str, tuple[str, ...]]:
 @lru_cache(maxsize=65536)
 def slip_weight(word: str) -> float:
     """How prone a word is to a slip, relative to others: 0 for what is never mistyped."""
-    if word in _NEVER_WORDS or not all("\u4e00" <= character <= "\u9fff" for character in word) or not _NEVER.isdisjoint(word):
+    if word in _untouched() or not all("\u4e00" <= character <= "\u9fff" for character in word) or not _NEVER.isdisjoint(word):
         return 0.0
     if len(word) == 1:
         return 0.35 if word in _pairs("confusions") else 0.0
@@ -61,7 +64,7 @@ def _sound(word: str, rng: Rng) -> str | None:
     whole = _page(word, rng) if len(word) == 2 and rng.chance(0.5) else None
     if whole:
         return whole
-    places = [place for place in range(len(word))]
+    places = list(range(len(word)))
     rng.shuffle(places)
     for place in places:
         usual = _pairs("confusions").get(word[place])

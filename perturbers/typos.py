@@ -6,10 +6,12 @@ What RADDLE calls the typo and abbreviation noise of users ("Plz tell me addr an
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from math import log
+from functools import cache, lru_cache
+from itertools import accumulate
+from math import comb, log
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 from schemas import Edit
@@ -32,57 +34,78 @@ class Hit(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The choices for one turn: the words hit, whether all other letters lose their capitals, how the closing full stop is written (None: as it is)."""
+    """The choices for one turn: the words hit, whether the rest loses its capitals, what the closing full stop becomes (None: it stays)."""
 
-    hits: tuple[Hit, ...]
+    hits: list[Hit]
     lower: bool
     stop: str | None
 
 
 class Habits(NamedTuple):
-    """How a style types: the weights of a slip and of a short form, the chances of lost capitals and of a changed closing full stop."""
+    """How a style types: whether words slip and are shortened, the chances of lost capitals and of a changed closing full stop."""
 
-    slip: float
-    short: float
+    slips: bool
+    shortens: bool
     lower: float
     stop: float
 
 
 _HABITS: dict[str, Habits] = {
-    "typing": Habits(slip=1.0, short=0.0, lower=0.1, stop=0.0),
-    "chat": Habits(slip=0.0, short=1.0, lower=0.9, stop=0.6),
-    "mixed": Habits(slip=1.0, short=1.0, lower=0.35, stop=0.15),
+    "typing": Habits(slips=True, shortens=False, lower=0.1, stop=0.0),
+    "chat": Habits(slips=False, shortens=True, lower=0.9, stop=0.6),
+    "mixed": Habits(slips=True, shortens=True, lower=0.35, stop=0.15),
 }
+#: The weight of a short form beside that of a slip in a word of six letters (1).
+_SHORT = 1.0
+#: Characters that can make one word of several runs of letters.
+_JOINING = frozenset("'’@/[]<>&")
 #: A lost apostrophe is the commonest slip of all, and one of chat style too.
 _APOSTROPHE = 1.5
 
 
 class Word(NamedTuple):
-    """What can happen to a word, whatever stands around it."""
+    """What can happen to a word: how prone it is to be hit, and the ways, whatever stands around it."""
 
+    weight: float
     slip: float
     plain: str | None
     phrases: tuple[Phrase, ...]
     lower: str
 
 
-@lru_cache(maxsize=65536)
-def _word(word: str, language: str) -> Word:
-    lower = word.lower()
-    short = phrases(language).get(lower.replace("’", "'"), ())
-    if language == "zh":
-        return Word(typing_zh.slip_weight(word), None, short, lower)
-    return Word(typing_en.slip_weight(word), typing_en.without_apostrophe(word), short, lower)
+class _Words(dict[str, Word]):
+    """`Word` by word, filled as words are met: nothing in it depends on where the word stands."""
+
+    def __init__(self, language: str, habits: Habits) -> None:
+        super().__init__()
+        self.language = language
+        self.habits = habits
+
+    def __missing__(self, text: str) -> Word:
+        if len(self) > 1 << 17:
+            self.clear()
+        lower = text.lower()
+        short = phrases(self.language).get(lower.replace("’", "'"), ()) if self.habits.shortens else ()
+        rules = typing_zh if self.language == "zh" else typing_en
+        slip = rules.slip_weight(text) if self.habits.slips else 0.0
+        plain = typing_en.without_apostrophe(text) if rules is typing_en else None
+        word = self[text] = Word(slip + (_SHORT if short else 0.0) + (_APOSTROPHE if plain else 0.0), slip, plain, short, lower)
+        return word
 
 
-class _Option(NamedTuple):
-    """One thing that could happen: to which stretch, its phrase in the chat table or None for a slip, its weight."""
+@cache
+def _words(language: str, style: str) -> _Words:
+    return _Words(language, _HABITS[style])
 
-    start: int
-    end: int
-    phrase: Phrase | None
-    plain: str | None
-    weight: float
+
+@lru_cache(maxsize=4096)
+def _binomial(words: int, rate: float) -> tuple[float, ...]:
+    """The distribution function of how many of `words` are hit at `rate`."""
+    return tuple(accumulate(comb(words, hits) * rate**hits * (1 - rate) ** (words - hits) for hits in range(words + 1)))
+
+
+#: A word that may be hit, with its start and end.
+_Free = tuple[int, int, Word]
 
 
 @dataclass(frozen=True)
@@ -116,31 +139,22 @@ class Typos(TurnPerturber):
 
     def draw(self, view: View, rng: Rng) -> Drawn | Skipped:
         habits = _HABITS[self.style]
-        words, options = self._options(view, habits)
-        if not options and not habits.slip:
-            words, options = self._options(view, _HABITS["typing"])
-        if not options:
-            return Skipped("no_edit_possible")
-        random, rate = rng.random, self.rate
-        count = 0
-        for _ in range(words):
-            if random() < rate:
-                count += 1
-        hits = self._hits(view, options, count or 1, rng)
+        hits = self._hits(view, self.style, rng)
+        if not hits and not habits.slips:
+            hits = self._hits(view, "typing", rng)
         if not hits:
             return Skipped("no_edit_possible")
         text = view.turn.utterance
-        lower = random() < habits.lower
+        lower = not text.islower() and rng.chance(habits.lower)
         stop = None
-        if random() < habits.stop and len(text) > 1 and text[-1] in ".。" and text[-2] != text[-1] and view.free(len(text) - 1, len(text)):
-            stop = "~" if text[-1] == "。" and random() < 0.3 else ""
+        if text[-1] in ".。" and len(text) > 1 and text[-2] != text[-1] and rng.chance(habits.stop) and view.free(len(text) - 1, len(text)):
+            stop = "~" if text[-1] == "。" and rng.chance(0.3) else ""
         return Drawn(hits, lower, stop)
 
     def apply(self, view: View, drawn: Drawn) -> Sequence[Edit]:
         text = view.turn.utterance
         edits: list[Edit] = []
-        if drawn.lower and not text.islower():
-            reached = 0
+        if drawn.lower:
             places = [*((hit.start, hit.end) for hit in drawn.hits), *self._kept(view)]
             edits += [Edit(hit.start, hit.end, hit.replacement.lower()) for hit in drawn.hits]
             edits += [
@@ -161,83 +175,86 @@ class Typos(TurnPerturber):
         """What may not be touched: all values in protect mode, in follow mode only what no perturbation may touch."""
         return view.protected if self.values == "protect" else view.guarded
 
-    def _options(self, view: View, habits: Habits) -> tuple[int, list[_Option]]:
-        """The number of words that are free to be hit, and what can happen to them."""
+    def _hits(self, view: View, style: str, rng: Rng) -> list[Hit]:
+        """The words that are hit and what is typed for them; disjoint and in order."""
         text, language = view.turn.utterance, view.language
-        kept = self._kept(view)
-        limit = len(kept)
-        gap = "" if language == "zh" else " "
-        tokens = view.tokens
-        free: list[tuple[int, int, Word]] = []
-        barrier = 0  # the first range of `kept` that ends behind the token
-        for start, end in tokens:
-            while barrier < limit and kept[barrier][1] <= start:
-                barrier += 1
-            if barrier == limit or kept[barrier][0] >= end:
-                free.append((start, end, _word(text[start:end], language)))
-        options: list[_Option] = []
-        slips, shorts = habits.slip, habits.short
-        for place, (start, end, word) in enumerate(free):
-            if word.plain is not None:
-                options.append(_Option(start, end, None, word.plain, _APOSTROPHE))
-            elif slips and word.slip and not (language == "zh" and _beside_number(text, start)):
-                options.append(_Option(start, end, None, None, slips * word.slip))
-            if shorts and word.phrases:
-                for phrase in word.phrases:
-                    last = place + len(phrase.rest)
-                    if not phrase.rest:
-                        options.append(_Option(start, end, phrase, None, shorts))
-                    elif last < len(free) and _follows(text, free, place, phrase.rest, gap):
-                        options.append(_Option(start, free[last][1], phrase, None, shorts * 1.5))
-                    else:
-                        continue
-                    break
-        return len(free), options
-
-    def _hits(self, view: View, options: list[_Option], count: int, rng: Rng) -> tuple[Hit, ...]:
-        """Up to `count` of the options, drawn by weight without replacement, as what is typed; disjoint and in order."""
+        words = _words(language, style)
+        kept = iter(self._kept(view))
+        far = (len(text) + 1, len(text) + 1)
+        barrier, behind = next(kept, far)  # the first range to be left alone that ends behind the word
+        free: list[_Free] = []
+        # The matcher's units are the words where nothing joins them; cutting the text once more is a tenth of the whole work.
+        bounds = view.units.bounds if language != "zh" and _JOINING.isdisjoint(text) else view.tokens
+        for start, end in bounds:
+            while behind <= start:
+                barrier, behind = next(kept, far)
+            if end <= barrier:
+                free.append((start, end, words[text[start:end]]))
+        cumulative = list(accumulate([word[0] for _, _, word in free]))
+        if not cumulative or not cumulative[-1]:
+            return []
         random = rng.random
-        # Efraimidis and Spirakis: the smallest of exponential variables with these rates is a weighted sample without replacement.
-        order = sorted((-log(1.0 - random()) / option.weight, place) for place, option in enumerate(options))
-        text = view.turn.utterance
+        count = bisect(_binomial(len(free), self.rate), random())
+        if count < 2:
+            # The common case, without weighing all the words against each other.
+            hit = self._hit(text, language, free, bisect(cumulative, random() * cumulative[-1], 0, len(free) - 1), rng)
+            if hit is not None:
+                return [hit]
+        # Efraimidis and Spirakis: exponential variables with these rates, in order, are a weighted sample without replacement.
+        order = sorted((-log(1.0 - random()) / weight, place) for place, weight in enumerate(word[0] for _, _, word in free) if weight)
         hits: list[Hit] = []
         for _, place in order:
-            start, end, phrase, plain, _ = options[place]
-            if hits and any(hit.start < end and start < hit.end for hit in hits):
+            start, end, _ = free[place]
+            if any(hit.start < end and start < hit.end for hit in hits):
                 continue
-            typed: str | None
-            if phrase is not None:
-                typed = rng.weighted(phrase.forms, phrase.cumulative)
-            elif plain is not None:
-                typed = plain
-            elif view.language == "zh":
-                typed = typing_zh.slip(text[start:end], rng)
-            else:
-                twice = self.rate > 0.3 and end - start >= 8 and random() < self.rate - 0.3
-                typed = typing_en.slip(text[start:end], rng, 2 if twice else 1)
-            if typed is None or typed == text[start:end]:
+            hit = self._hit(text, language, free, place, rng)
+            if hit is None or any(other.start < hit.end and hit.start < other.end for other in hits):
                 continue
-            hits.append(Hit(start, end, typed))
-            if len(hits) == count:
+            hits.append(hit)
+            if len(hits) >= count:
                 break
         hits.sort()
-        return tuple(hits)
+        return hits
+
+    def _hit(self, text: str, language: str, free: list[_Free], place: int, rng: Rng) -> Hit | None:
+        """What is typed for one word, or for the phrase that begins with it; None where nothing plausible is."""
+        start, end, word = free[place]
+        if word.plain is not None and rng.random() * word.weight < _APOSTROPHE:
+            return Hit(start, end, word.plain)
+        if word.phrases and rng.random() * (word.slip + _SHORT) < _SHORT:
+            for phrase in word.phrases:
+                last = place + len(phrase.rest)
+                if last < len(free) and _follows(text, free, place, phrase.rest, "" if language == "zh" else " "):
+                    end = free[last][1]
+                    typed = _in_case_of(text[start], rng.weighted(phrase.forms, phrase.cumulative))
+                    return Hit(start, end, typed) if typed != text[start:end] else None
+        if not word.slip:
+            return None
+        slipped: str | None
+        if language == "zh":
+            slipped = None if start and text[start - 1] in _NUMERALS else typing_zh.slip(text[start:end], rng)
+        else:
+            twice = self.rate > 0.3 and end - start >= 8 and rng.chance(self.rate - 0.3)
+            slipped = typing_en.slip(text[start:end], rng, 2 if twice else 1)
+        return Hit(start, end, slipped) if slipped is not None else None
 
 
-def _follows(text: str, free: list[tuple[int, int, Word]], place: int, rest: tuple[str, ...], gap: str) -> bool:
+def _follows(text: str, free: list[_Free], place: int, rest: tuple[str, ...], gap: str) -> bool:
     """Whether the words after `place` are `rest`, each behind the gap that the language has between words."""
     for word in rest:
         end = free[place][1]
         place += 1
-        start = free[place][0]
-        if free[place][2].lower != word or text[end:start] != gap:
+        start, _, following = free[place]
+        if following.lower != word or text[end:start] != gap:
             return False
     return True
+
+
+def _in_case_of(first: str, form: str) -> str:
+    """A short form with the capital that the phrase begins with, which many leave out and some keep."""
+    return form[0].upper() + form[1:] if first.isupper() and form[0].islower() and len(form) > 2 else form
 
 
 #: In Chinese the word after a numeral belongs to it (三个人, 50元左右).
 _NUMERALS = frozenset("零一二三四五六七八九十百千万亿两俩半几第每多0123456789０１２３４５６７８９")
 
-
-def _beside_number(text: str, start: int) -> bool:
-    return start > 0 and text[start - 1] in _NUMERALS
