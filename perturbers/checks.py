@@ -5,6 +5,7 @@ Each check works on whole tokens and on what the edits touched; none of them com
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -13,7 +14,8 @@ from schemas import Edit, Turn
 from schemas.edits import compose, invert
 
 from .lexicon import alternatives, rows
-from .surfaces import slot_name, units
+from .matcher import Cut, cut
+from .surfaces import slot_name
 from .values import VALUE_CLASSES, Signal, View, signals
 
 
@@ -33,14 +35,14 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
     for span in after.spans:
         if span.start is not None and after.utterance[span.start : span.end] != span.text:
             raise AssertionError(f"span {span} does not match its utterance")
-    cut = units(after.utterance, view.language)
-    found = signals(after.utterance, view.language)
+    units = cut(after.utterance, view.language)
+    found = signals(after.utterance, view.language, units)
     return (
-        _values(view, after.utterance, edits, cut, found, mode)
+        _values(view, after.utterance, edits, units, found, mode)
         or _classes(view.signals, found, mode)
-        or _additions(view, after.utterance, edits, cut)
-        or _requests(before, units(before.utterance, view.language)[0], cut[0], view.language)
-        or _acts(before, units(before.utterance, view.language)[0], cut[0], view.language)
+        or _additions(view, after.utterance, edits, units)
+        or _requests(before, view.units.names, units.names, view.language)
+        or _acts(before, view.units.names, units.names, view.language)
     )
 
 
@@ -69,13 +71,12 @@ def moved(start: int, end: int, edits: Sequence[Edit]) -> tuple[int, int, bool]:
     return start + shift, end + shift + inside, touched
 
 
-def _values(
-    view: View, text: str, edits: Sequence[Edit], cut: tuple[list[str], list[int], list[int]], found: Iterable[Signal], mode: str
-) -> str | None:
+def _values(view: View, text: str, edits: Sequence[Edit], units: Cut, found: Iterable[Signal], mode: str) -> str | None:
+    if not view.located:
+        return None
     before = view.turn.utterance
-    starts, ends = set(cut[1]), set(cut[2])
-    whole_before = units(before, view.language)
-    whole_starts, whole_ends = set(whole_before[1]), set(whole_before[2])
+    starts, ends = {start for start, _ in units.bounds}, {end for _, end in units.bounds}
+    whole_starts, whole_ends = {start for start, _ in view.units.bounds}, {end for _, end in view.units.bounds}
     for place in view.located:
         start, end, touched = moved(place.start, place.end, edits)
         if not touched:
@@ -98,7 +99,7 @@ def _swapped(view: View, old: str, new: str, start: int, end: int, found: Iterab
     now = {(signal.kind, signal.value) for signal in found if signal.start < end and start < signal.end and signal.kind in VALUE_CLASSES}
     if now - was:
         return True
-    return bool(view.locator.counts(new).keys() - view.locator.counts(old).keys())
+    return bool({place.value.lower() for place in view.locator.locate(new)} - {place.value.lower() for place in view.locator.locate(old)})
 
 
 def _classes(before: Sequence[Signal], after: Sequence[Signal], mode: str) -> str | None:
@@ -121,34 +122,43 @@ def _classes(before: Sequence[Signal], after: Sequence[Signal], mode: str) -> st
 
 
 #: Words that make a longer name of the name before them.
-_VENUE = frozenset("bar cafe cottage court garden gardens grill hall hotel house inn kitchen lodge palace place restaurant room tavern villa".split())
+_VENUE = frozenset(
+    {
+        "bar", "cafe", "cottage", "court", "garden", "gardens", "grill", "hall", "hotel", "house", "inn", "kitchen", "lodge", "palace", "place",
+        "restaurant", "room", "tavern", "villa",
+    }
+)
 
 
-def _additions(view: View, text: str, edits: Sequence[Edit], cut: tuple[list[str], list[int], list[int]]) -> str | None:
+def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str | None:
     """Values of the dialogue that came in, and names that grew ("the Lotus" to "the Lotus Garden")."""
-    new = view.locator.counts(text) - view.locator.counts(view.turn.utterance)
+    new = view.locator.counts(text, units) - view.locator.counts(view.turn.utterance, view.units)
     for kind, value in new:
         return f"value_added: {kind}={value}"
     inserted = [edit for edit in edits if any(char.isalpha() for char in edit.replacement)]
     if not inserted or view.language == "zh":
         return None
-    names, starts, _ = cut
-    old_names, old_starts, _ = units(view.turn.utterance, view.language)
     for place in view.located:
         if not any(char.isalpha() for char in place.value):
             continue
         _, end, touched = moved(place.start, place.end, edits)
-        if touched:
+        following = None if touched else _next_word(text, units, end)
+        if following is None:
             continue
-        follower = next((i for i, start in enumerate(starts) if start >= end), None)
-        old = next((i for i, start in enumerate(old_starts) if start >= place.end), None)
-        if follower is None or text[end : starts[follower]].strip():
-            continue
-        word = names[follower]
-        was = old_names[old] if old is not None else ""
-        if word != was and distance(word, was) > 2 and (word in _VENUE or text[starts[follower]].isupper()):
+        word, capital = following
+        was, _ = _next_word(view.turn.utterance, view.units, place.end) or ("", False)
+        if word != was and (word in _VENUE or capital) and distance(word, was) > 2:
             return f"value_added: {place.slot}={place.value} {word}"
     return None
+
+
+def _next_word(text: str, units: Cut, end: int) -> tuple[str, bool] | None:
+    """The unit that follows `end` with nothing but blanks between, and whether it has a capital; None if punctuation comes first."""
+    following = bisect_left(units.bounds, (end, end))
+    if following == len(units.bounds):
+        return None
+    start = units.bounds[following][0]
+    return None if text[end:start].strip() else (units.names[following], text[start].isupper())
 
 
 @lru_cache(maxsize=8)

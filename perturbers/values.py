@@ -9,21 +9,18 @@ several slots hold that value, the rule is: what this turn's acts say, then what
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from schemas import Dialogue, Turn
 
 from . import tokens as tokenisation
-from .surfaces import Form, closed_index, forms, key_of, kind_of, slot_name, units
-
-How = Literal["span", "verbatim", "number", "time", "boolean", "dontcare", "lexicon", "form", "fuzzy"]
+from .matcher import Cut, Hit, Index, cut, key_of
+from .surfaces import Form, How, closed_index, forms, kind_of, slot_name
 
 #: Classes of the closed lexicon whose surfaces are values: a perturbation may neither touch nor bring in one.
 VALUE_CLASSES = frozenset({"area", "price", "day", "type", "food", "city", "country", "number", "time"})
@@ -43,7 +40,7 @@ class Located:
     domain: str
     slot: str
     value: str
-    how: str = "verbatim"
+    how: How = "verbatim"
     ambiguous: bool = False
 
 
@@ -56,83 +53,17 @@ class Signal(NamedTuple):
     value: str
 
 
-class Hit(NamedTuple):
-    """A match of the index, in units: from `first` up to `last`, exclusive."""
-
-    first: int
-    last: int
-    key: str
-
-
 Key = tuple[str, str, str]  # domain, slot, value
 
 
-def scan(names: Sequence[str], heads: dict[str, int], index: Container[str]) -> list[Hit]:
-    """All keys of `index` that runs of units spell. `heads` holds, by the first two characters of the keys, the longest key's length."""
-    hits: list[Hit] = []
-    count = len(names)
-    for first in range(count):
-        key = names[first]
-        longest = heads.get(key[:2])
-        last = first + 1
-        if longest is None or len(key) == 1:
-            # A head of one character stands for itself, or for the beginning of a longer key.
-            if len(key) > 1:
-                continue
-            longest = longest or 0
-            if last < count:
-                following = names[last]
-                longest = max(longest, heads.get(key + (" " if key.isdigit() and following[0].isdigit() else following[0]), 0))
-            if not longest:
-                continue
-        while True:
-            if key in index:
-                hits.append(Hit(first, last, key))
-            if last == count or len(key) >= longest:
-                break
-            following = names[last]
-            key += " " + following if key[-1].isdigit() and following[0].isdigit() else following
-            last += 1
-    return hits
-
-
-_BREAK = re.compile(r"[?!;\n。？！；]")
-
-
-def longest_hits(hits: list[Hit], text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Hit]:
-    """Disjoint hits in order, longer before shorter, earlier before later; none runs across the end of a sentence."""
-    if len(hits) > 1:
-        hits = sorted(hits, key=lambda hit: (starts[hit.first] - ends[hit.last - 1], hit.first))
-    taken: set[int] = set()
-    kept: list[Hit] = []
-    for hit in hits:
-        if hit.last - hit.first == 1:
-            if hit.first in taken:
-                continue
-            taken.add(hit.first)
-        else:
-            if not taken.isdisjoint(range(hit.first, hit.last)) or _BREAK.search(text, ends[hit.first], starts[hit.last - 1]):
-                continue
-            taken.update(range(hit.first, hit.last))
-        kept.append(hit)
-    kept.sort()
-    return kept
-
-
-def signals(text: str, language: str) -> tuple[Signal, ...]:
-    """The surfaces of the closed lexicon in `text`, longest first chosen, in order."""
-    cut = units(text, language)
-    return _signals(text, language, cut)
-
-
-def _signals(text: str, language: str, cut: tuple[list[str], list[int], list[int]]) -> tuple[Signal, ...]:
-    names, starts, ends = cut
-    heads, index = closed_index(language)
-    found = []
-    for hit in longest_hits(scan(names, heads, index), text, starts, ends):
-        kind, value = index[hit.key][0]
-        found.append(Signal(starts[hit.first], ends[hit.last - 1], kind, value))
-    return tuple(found)
+def signals(text: str, language: str, units: Cut | None = None) -> tuple[Signal, ...]:
+    """The surfaces of the closed lexicon in `text`, disjoint, the longest first chosen, in order. `units` saves cutting the text again."""
+    units = units or cut(text, language)
+    bounds = units.bounds
+    index = closed_index(language)
+    return tuple(
+        Signal(bounds[hit.first][0], bounds[hit.last - 1][1], *index.entries[hit.key][0]) for hit in index.find(text, units)
+    )
 
 
 class View:
@@ -141,31 +72,26 @@ class View:
     Attributes:
         turn, dialogue, language: the turn, its dialogue, its language code.
         located: the values found, sorted and disjoint.
-        guarded: what no perturbation may touch in any mode: placeholders, negation, other numbers, times, words of the closed classes.
-        protected: `located` and `guarded` together, as sorted disjoint (start, end) ranges: what protect mode leaves alone.
+        protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `located`, and placeholders, tokens with digits, negation,
+            number words, times, days, words for "no preference", and the other words of the closed classes.
+        units, signals: the utterance as the matcher cuts it, and the surfaces of the closed lexicon in it.
+        locator: the index of the dialogue's values.
     """
 
-    __slots__ = ("_ends", "_starts", "_tokens", "dialogue", "guarded", "language", "located", "locator", "protected", "signals", "turn")
+    __slots__ = ("_ends", "_guards", "_starts", "_tokens", "dialogue", "language", "located", "locator", "protected", "signals", "turn", "units")
 
-    def __init__(
-        self,
-        turn: Turn,
-        dialogue: Dialogue,
-        located: tuple[Located, ...],
-        guarded: tuple[tuple[int, int], ...] = (),
-        signals: tuple[Signal, ...] = (),
-        locator: Locator | None = None,
-    ) -> None:
+    def __init__(self, turn: Turn, locator: Locator, units: Cut, signals: tuple[Signal, ...], located: tuple[Located, ...]) -> None:
         self.turn = turn
-        self.locator = locator or Locator(dialogue)
-        self.dialogue = dialogue
-        self.language = dialogue.language
-        self.located = located
+        self.dialogue = locator.dialogue
+        self.language = locator.language
+        self.locator = locator
+        self.units = units
         self.signals = signals
-        self.guarded = guarded
-        self.protected = merge([*[(place.start, place.end) for place in located], *guarded])
-        self._starts = [start for start, _ in self.protected]
-        self._ends = [end for _, end in self.protected]
+        self.located = located
+        self._guards = _guards(units, signals)
+        self.protected = merge([*[(place.start, place.end) for place in located], *self._guards])
+        self._starts: list[int] | None = None
+        self._ends: list[int] = []
         self._tokens: tuple[tuple[int, int], ...] | None = None
 
     @property
@@ -175,8 +101,17 @@ class View:
             self._tokens = tokenisation.tokens(self.turn.utterance, self.language)
         return self._tokens
 
+    @property
+    def guarded(self) -> tuple[tuple[int, int], ...]:
+        """What follow mode leaves alone: the protected ranges that are no located values."""
+        places = [(place.start, place.end) for place in self.located]
+        return tuple(guard for guard in self._guards if not _overlaps(places, *guard))
+
     def free(self, start: int, end: int) -> bool:
         """Whether an edit of [start, end) touches nothing protected; an insertion (start == end) may stand at the edge of a protected range."""
+        if self._starts is None:
+            self._starts = [start for start, _ in self.protected]
+            self._ends = [end for _, end in self.protected]
         before = bisect_right(self._starts, start) - 1
         if before >= 0 and self._ends[before] > start and (end > start or self._starts[before] < start):
             return False
@@ -203,156 +138,138 @@ class Locator:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
-        self.language = dialogue.language
-        self._keys: dict[Key, None] = {}
-        self._index: dict[str, list[tuple[Form, Key]]] = {}
-        self._heads: dict[str, int] = {}
-        keys = self._keys
+        self.language = language = dialogue.language
+        self._index: Index[tuple[Form, list[Key]]] = Index(language)
+        keys: dict[Key, None] = {}
         for turn in dialogue.turns:
             for cell in turn.state:
                 for value in cell.values:
                     keys[cell.domain, cell.slot, value] = None
             for act in turn.acts:
-                if act.value is not None and act.slot is not None:
+                if act.value and act.slot is not None:
                     keys[act.domain, act.slot, act.value] = None
             for span in turn.spans:
                 keys[span.domain, span.slot, span.value] = None
-        goal = dialogue.goal
-        if goal is not None:
-            for cell in (*goal.inform, *goal.book, *goal.fail):
+        if dialogue.goal is not None:
+            for cell in (*dialogue.goal.inform, *dialogue.goal.book, *dialogue.goal.fail):
                 for value in cell.values:
                     keys[cell.domain, cell.slot, value] = None
         groups: dict[tuple[str, str], list[Key]] = {}
         for key in keys:
-            groups.setdefault((kind_of(key[1], key[2]), key[2]), []).append(key)
-        index, heads, language = self._index, self._heads, self.language
+            group = kind_of(key[1], key[2]), key[2]
+            members = groups.get(group)
+            if members is None:
+                groups[group] = [key]
+            else:
+                members.append(key)
+        add = self._index.add
         for (kind, value), members in groups.items():
             for form in forms(kind, value, language):
-                surface = form.key
-                entries = index.get(surface)
-                if entries is None:
-                    index[surface] = entries = []
-                    head = surface[:2]
-                    if heads.get(head, 0) < len(surface):
-                        heads[head] = len(surface)
-                entries += [(form, key) for key in members]
-
-    def counts(self, text: str) -> Counter[tuple[str, str]]:
-        """How often each value of the dialogue stands in `text`, as (kind, value)."""
-        names, starts, ends = units(text, self.language)
-        found: Counter[tuple[str, str]] = Counter()
-        for hit in longest_hits(scan(names, self._heads, self._index), text, starts, ends):
-            form, key, _ = self._choose(hit, names, None)
-            if form is not None and key is not None:
-                found[kind_of(key[1], key[2]), key[2].lower()] += 1
-        return found
+                add(form.key, (form, members))
 
     def locate(self, text: str) -> tuple[Located, ...]:
         """The values of the dialogue found in any text, sorted and disjoint."""
-        return self._locate(text, units(text, self.language), None)
+        return tuple(self._places(cut(text, self.language), text, None, []))
+
+    def counts(self, text: str, units: Cut) -> Counter[tuple[str, str]]:
+        """How often each value of the dialogue stands in `text`, as (kind, value in lower case)."""
+        return Counter(
+            (kind_of(place.slot, place.value), place.value.lower()) for place in self._places(units, text, None, [])
+        )
 
     def view(self, turn: Turn) -> View:
         """The view of a turn of this dialogue, or of a perturbed copy of one."""
         text = turn.utterance
-        cut = units(text, self.language)
-        found = _signals(text, self.language, cut)
-        located = self._locate(text, cut, turn, found)
-        return View(turn, self.dialogue, located, _guards(cut, found), found, self)
+        units = cut(text, self.language)
+        found = signals(text, self.language, units)
+        located: list[Located] = []
+        for span in turn.spans:
+            if span.start is not None and span.end is not None and not _covered(located, span.start, span.end):
+                located.append(Located(span.start, span.end, span.domain, span.slot, span.value, "span"))
+        located = self._places(units, text, turn, located)
+        self._add_labelled(turn, units, found, located)
+        return View(turn, self, units, found, tuple(located))
 
-    def _locate(
-        self, text: str, cut: tuple[list[str], list[int], list[int]], turn: Turn | None, found: tuple[Signal, ...] = ()
-    ) -> tuple[Located, ...]:
-        names, starts, ends = cut
-        places: list[Located] = []
-        covered: list[tuple[int, int]] = []
-        if turn is not None:
-            for span in turn.spans:
-                if span.start is not None and span.end is not None and not _overlaps(covered, span.start, span.end):
-                    places.append(Located(span.start, span.end, span.domain, span.slot, span.value, "span"))
-                    covered.append((span.start, span.end))
-        hits = scan(names, self._heads, self._index)
-        if hits:
-            for hit in longest_hits(hits, text, starts, ends):
-                form, key, ambiguous = self._choose(hit, names, turn)
-                if form is None or key is None:
-                    continue
-                start, end = starts[hit.first + form.lead], ends[hit.last - 1 - form.tail]
-                if not _overlaps(covered, start, end):
-                    places.append(Located(start, end, *key, form.how, ambiguous))
-                    covered.append((start, end))
-        if turn is not None:
-            places += self._for_turn(text, cut, turn, covered, found)
-        places.sort(key=lambda place: place.start)
-        return tuple(places)
+    def _places(self, units: Cut, text: str, turn: Turn | None, located: list[Located]) -> list[Located]:
+        """`located` with every match of the index that overlaps none of them, sorted."""
+        names, bounds = units.names, units.bounds
+        for hit in self._index.find(text, units):
+            chosen = self._choose(hit, names, turn)
+            if chosen is not None:
+                form, key, ambiguous = chosen
+                start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
+                if not _covered(located, start, end):
+                    located.append(Located(start, end, *key, form.how, ambiguous))
+        located.sort(key=_by_start)
+        return located
 
-    def _choose(self, hit: Hit, names: Sequence[str], turn: Turn | None) -> tuple[Form | None, Key | None, bool]:
+    def _choose(self, hit: Hit, names: Sequence[str], turn: Turn | None) -> tuple[Form, Key, bool] | None:
         """Which value of which slot a hit shows."""
-        entries = self._index[hit.key]
+        entries = self._index.entries[hit.key]
         if self.language == "zh":
-            entries = [entry for entry in entries if _zh_numeral_stands_alone(entry[0], hit, names)]
+            entries = [entry for entry in entries if _stands_alone(entry[0], hit, names)]
             if not entries:
-                return None, None, False
-        if len(entries) == 1:
-            return (*entries[0], False)
+                return None
+        form, keys = entries[0]
+        if len(entries) == 1 and len(keys) == 1:
+            return form, keys[0], False
+        options = [(form, key) for form, members in entries for key in members]
         if turn is not None:
             said = {(act.domain, act.slot, act.value) for act in turn.acts}
-            for preferred in (said, {(cell.domain, cell.slot, value) for cell in turn.state for value in cell.values}):
-                chosen = [entry for entry in entries if entry[1] in preferred]
-                if chosen:
-                    entries = chosen
-                    break
-        if len(entries) > 1:
+            preferred = [option for option in options if option[1] in said]
+            if not preferred:
+                held = {(cell.domain, cell.slot, value) for cell in turn.state for value in cell.values}
+                preferred = [option for option in options if option[1] in held]
+            options = preferred or options
+        if len(options) > 1:
             beside = _beside(hit, names)
             if beside:
-                entries = [entry for entry in entries if slot_name(entry[1][1]) in beside] or entries
-        form, key = entries[0]
-        return form, key, len({slot_name(entry[1][1]) for entry in entries}) > 1
+                options = [option for option in options if slot_name(option[1][1]) in beside] or options
+        return (*options[0], len(options) > 1 and len({slot_name(key[1]) for _, key in options}) > 1)
 
-    def _for_turn(
-        self,
-        text: str,
-        cut: tuple[list[str], list[int], list[int]],
-        turn: Turn,
-        covered: list[tuple[int, int]],
-        found: tuple[Signal, ...],
-    ) -> list[Located]:
-        """What only this turn's own labels justify: triggers of "dontcare", and names written nearly as labelled."""
-        places: list[Located] = []
+    def _add_labelled(self, turn: Turn, units: Cut, found: tuple[Signal, ...], located: list[Located]) -> None:
+        """Adds what only this turn's own acts justify: the words for "dontcare", and names written nearly as labelled."""
+        known = len(located)
         for act in turn.acts:
-            if act.value is None or act.slot is None or act.value == "?":
+            if not act.value or act.slot is None:
                 continue
             kind = kind_of(act.slot, act.value)
             if kind == "dontcare":
                 for signal in found:
-                    if signal.kind == "dontcare" and not _overlaps(covered, signal.start, signal.end):
-                        places.append(Located(signal.start, signal.end, act.domain, act.slot, act.value, "dontcare"))
-                        covered.append((signal.start, signal.end))
+                    if signal.kind == "dontcare" and not _covered(located, signal.start, signal.end):
+                        located.append(Located(signal.start, signal.end, act.domain, act.slot, act.value, "dontcare"))
                         break
-            elif kind == "name" and len(act.value) >= FUZZY_LENGTH:
-                key = key_of(act.value, self.language)
-                if key and key not in "".join(cut[0]):
-                    place = _fuzzy(key, cut, covered)
-                    if place is not None:
-                        places.append(Located(*place, act.domain, act.slot, act.value, "fuzzy"))
-                        covered.append(place)
-        return places
+            elif kind == "name" and len(act.value) >= FUZZY_LENGTH and not any(place.value == act.value for place in located):
+                place = _fuzzy(key_of(act.value, self.language), units, [(place.start, place.end) for place in located])
+                if place is not None:
+                    located.append(Located(*place, act.domain, act.slot, act.value, "fuzzy"))
+        if len(located) > known:
+            located.sort(key=_by_start)
 
 
-def _overlaps(covered: list[tuple[int, int]], start: int, end: int) -> bool:
-    return any(s < end and start < e for s, e in covered)
+def _by_start(place: Located) -> int:
+    return place.start
+
+
+def _covered(located: list[Located], start: int, end: int) -> bool:
+    return any(place.start < end and start < place.end for place in located)
+
+
+def _overlaps(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    return any(s < end and start < e for s, e in ranges)
 
 
 _NUMERALS = frozenset("零一二两三四五六七八九十百千万0123456789")
 _BEFORE_WEEKDAY = frozenset("期周拜")
 
 
-def _zh_numeral_stands_alone(form: Form, hit: Hit, names: Sequence[str]) -> bool:
+def _stands_alone(form: Form, hit: Hit, names: Sequence[str]) -> bool:
     """Whether a Chinese numeral is a number of its own: the 三 of 星期三 and of 三十 is not."""
     if form.how not in ("number", "time"):
         return True
     before = names[hit.first - 1][-1] if hit.first else ""
     after = names[hit.last][0] if hit.last < len(names) else ""
-    return before not in _NUMERALS and before not in _BEFORE_WEEKDAY and not (after and after in _NUMERALS and names[hit.last - 1] in _NUMERALS)
+    return before not in _NUMERALS and before not in _BEFORE_WEEKDAY and not (after in _NUMERALS and names[hit.last - 1] in _NUMERALS)
 
 
 #: Words beside a value -> the slots they speak for.
@@ -381,9 +298,10 @@ def _beside(hit: Hit, names: Sequence[str]) -> frozenset[str]:
     return frozenset()
 
 
-def _fuzzy(key: str, cut: tuple[list[str], list[int], list[int]], covered: list[tuple[int, int]]) -> tuple[int, int] | None:
+def _fuzzy(key: str, units: Cut, covered: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     """The best run of units that is nearly `key` (similarity at least FUZZY_RATIO, all digits equal), as (start, end)."""
-    names, starts, ends = cut
+    names, bounds = units.names, units.bounds
+    shortest, longest = len(key) * FUZZY_RATIO / (2 - FUZZY_RATIO), len(key) * (2 - FUZZY_RATIO) / FUZZY_RATIO
     best: tuple[float, int, int] | None = None
     digits = [char for char in key if char.isdigit()]
     matcher = SequenceMatcher(autojunk=False)
@@ -392,32 +310,35 @@ def _fuzzy(key: str, cut: tuple[list[str], list[int], list[int]], covered: list[
         candidate = ""
         for last in range(first, len(names)):
             candidate += names[last]
-            if len(candidate) > len(key) * 1.2:
+            if len(candidate) > longest:
                 break
-            if len(candidate) < len(key) * 0.8 or [char for char in candidate if char.isdigit()] != digits:
+            if len(candidate) < shortest or [char for char in candidate if char.isdigit()] != digits:
                 continue
             matcher.set_seq1(candidate)
-            if matcher.real_quick_ratio() < FUZZY_RATIO or matcher.quick_ratio() < FUZZY_RATIO:
+            if matcher.quick_ratio() < FUZZY_RATIO:
                 continue
             ratio = matcher.ratio()
-            if ratio >= FUZZY_RATIO and (best is None or ratio > best[0]) and not _overlaps(covered, starts[first], ends[last]):
-                best = (ratio, starts[first], ends[last])
+            start, end = bounds[first][0], bounds[last][1]
+            if ratio >= FUZZY_RATIO and (best is None or ratio > best[0]) and not _overlaps(covered, start, end):
+                best = ratio, start, end
     return None if best is None else best[1:]
 
 
-@lru_cache(maxsize=4096)
-def _plain_unit(name: str) -> bool:
-    """Whether a unit holds neither digits nor a placeholder."""
-    return name[0] not in "[<" and not any(char.isdigit() for char in name)
-
-
-def _guards(cut: tuple[list[str], list[int], list[int]], found: tuple[Signal, ...]) -> tuple[tuple[int, int], ...]:
-    names, starts, ends = cut
+def _guards(units: Cut, found: tuple[Signal, ...]) -> tuple[tuple[int, int], ...]:
+    """What is protected whatever the labels say."""
+    names, bounds = units.names, units.bounds
     ranges = [(signal.start, signal.end) for signal in found if signal.kind in _GUARDED]
-    for place, name in enumerate(names):
-        if not _plain_unit(name) or (name in ("am", "a") and place and names[place - 1][-1].isdigit()):
-            ranges.append((starts[place], ends[place]))
+    # Digits and placeholders are not alphabetic.
+    ranges += [bounds[place] for place, name in enumerate(names) if not name.isalpha()]
+    if not _HALF_DAY.isdisjoint(names):
+        for place, name in enumerate(names):
+            # "am" belongs to the time before it; else it is a verb.
+            if name in _HALF_DAY and place and (names[place - 1][-1].isdigit() or names[place - 1] in ("a", "p")):
+                ranges.append(bounds[place])
     return merge(ranges)
+
+
+_HALF_DAY = frozenset({"am", "pm", "a", "p", "m"})
 
 
 def find_span(
@@ -440,34 +361,34 @@ def find_span(
     Returns:
         (start, end, ambiguous), or None where the text does not show the value.
     """
-    cut = units(text, language)
-    names, starts, ends = cut
+    units = cut(text, language)
+    names, bounds = units.names, units.bounds
     kind = kind_of(slot, value)
     if kind == "dontcare":
-        for signal in _signals(text, language, cut):
-            if signal.kind == "dontcare" and not _overlaps(list(taken), signal.start, signal.end):
+        for signal in signals(text, language, units):
+            if signal.kind == "dontcare" and not _overlaps(taken, signal.start, signal.end):
                 return signal.start, signal.end, False
         return None
-    own = {form.key: form for form in forms(kind, value, language)}
-    others = {key: None for other in longer if other != value and (key := key_of(other, language)) and key not in own}
-    heads: dict[str, int] = {}
-    for key in (*own, *others):
-        heads[key[:2]] = max(heads.get(key[:2], 0), len(key))
-    ranked: list[tuple[tuple[bool, bool], int, int]] = []
-    for hit in longest_hits(scan(names, heads, {**dict.fromkeys(own), **others}), text, starts, ends):
-        form = own.get(hit.key)
-        if form is None or (language == "zh" and not _zh_numeral_stands_alone(form, hit, names)):
+    index: Index[Form | None] = Index(language)
+    for form in forms(kind, value, language):
+        index.add(form.key, form)
+    for other in longer:
+        key = key_of(other, language)
+        if key and key not in index.entries:
+            index.add(key, None)
+    ranked: list[tuple[bool, bool, int, int]] = []
+    for hit in index.find(text, units):
+        found = index.entries[hit.key][0]
+        if found is None or (language == "zh" and not _stands_alone(found, hit, names)):
             continue
-        start, end = starts[hit.first + form.lead], ends[hit.last - 1 - form.tail]
-        if not _overlaps(list(taken), start, end):
-            beside = _beside(hit, names)
-            ranked.append(((form.how != "verbatim", slot_name(slot) not in beside), start, end))
+        start, end = bounds[hit.first + found.lead][0], bounds[hit.last - 1 - found.tail][1]
+        if not _overlaps(taken, start, end):
+            ranked.append((found.how != "verbatim", slot_name(slot) not in _beside(hit, names), start, end))
     if ranked:
-        ranked.sort()
-        best = ranked[0]
-        return best[1], best[2], sum(rank[0] == best[0] for rank in ranked) > 1
+        best = min(ranked)
+        return best[2], best[3], sum(rank[:2] == best[:2] for rank in ranked) > 1
     if kind == "name" and len(value) >= FUZZY_LENGTH:
-        place = _fuzzy(key_of(value, language), cut, list(taken))
+        place = _fuzzy(key_of(value, language), units, taken)
         if place is not None:
             return (*place, False)
     return None
