@@ -63,7 +63,8 @@ class _Converter:
         if len(types) != 1:
             raise ValueError(f"{path}: has no single type, but {types}")
         if types[0] == "array":
-            return pa.list_(self.convert(schema["items"], path + "[]"))
+            # "element" is what Parquet calls it: the schema is then the same after reading a file back.
+            return pa.list_(pa.field("element", self.convert(schema["items"], path + "[]")))
         if types[0] == "object":
             if "properties" not in schema:
                 return self._free(path)

@@ -47,9 +47,7 @@ def spans(draw: st.DrawFn, text: str) -> tuple[Span, ...]:
     return tuple(made)
 
 
-_slot_values = st.builds(
-    lambda name, values: SlotValues(*name, tuple(values)), st.sampled_from(_SLOTS), st.lists(_ANY_TEXT, min_size=1, max_size=3)
-)
+_slot_values = st.builds(lambda name, values: SlotValues(*name, tuple(values)), st.sampled_from(_SLOTS), st.lists(_ANY_TEXT, min_size=1, max_size=3))
 _acts = st.builds(
     lambda act, name, value: Act(act, *name, value), st.sampled_from(["inform", "request"]), st.sampled_from(_SLOTS), st.none() | _ANY_TEXT
 ) | st.just(Act("bye", "general"))
