@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ _SLOTS = [("hotel", "area"), ("hotel", "name"), ("train", "leave at"), ("酒店"
 _ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
+@functools.cache
 def texts(language: str = "en") -> st.SearchStrategy[str]:
     """Utterances: field words mixed with any text whatever."""
     return st.lists(st.one_of(st.sampled_from(_WORDS[language]), _ANY_TEXT), max_size=8).map(("" if language == "zh" else " ").join)
@@ -36,14 +38,13 @@ def spans(draw: st.DrawFn, text: str) -> tuple[Span, ...]:
     """Spans of `text`, exact, some lost."""
     made = []
     for _ in range(draw(st.integers(0, 3))):
-        domain, slot = draw(st.sampled_from(_SLOTS))
-        value = draw(_ANY_TEXT)
-        if not text or draw(st.integers(0, 4)) == 0:
+        (domain, slot), value, status = draw(_slots), draw(_ANY_TEXT), draw(_placed)
+        if not text or status == "lost":
             made.append(Span(None, None, None, domain, slot, value, "lost"))
             continue
         start = draw(st.integers(0, len(text) - 1))
         end = draw(st.integers(start + 1, len(text)))
-        made.append(Span(start, end, text[start:end], domain, slot, value, draw(st.sampled_from(["kept", "changed"]))))
+        made.append(Span(start, end, text[start:end], domain, slot, value, status))
     return tuple(made)
 
 
@@ -77,6 +78,19 @@ _steps = st.builds(
 )
 
 
+# Built once: a strategy costs more to make than to draw from.
+_some_acts = st.lists(_acts, max_size=2).map(tuple)
+_some_state = st.lists(_slot_values, max_size=2).map(tuple)
+_some_labels = st.lists(st.sampled_from(["oos", "knowledge_seeking"]), max_size=1).map(tuple)
+_some_knowledge = st.lists(_snippets, max_size=1).map(tuple)
+_some_domains = st.lists(st.sampled_from(["hotel", "酒店"]), max_size=2, unique=True).map(tuple)
+_some_steps = st.lists(_steps, max_size=2).map(tuple)
+_maybe_goal = st.none() | _goals
+_ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+_slots = st.sampled_from(_SLOTS)
+_placed = st.sampled_from(["kept", "changed", "lost"])
+
+
 @st.composite
 def turns(draw: st.DrawFn, number: int, language: str = "en") -> Turn:
     """A turn, user and system alternating, perturbed or not."""
@@ -91,11 +105,11 @@ def turns(draw: st.DrawFn, number: int, language: str = "en") -> Turn:
         utterance=utterance,
         original=source if perturbed else None,
         spans=draw(spans(utterance)),
-        acts=tuple(draw(st.lists(_acts, max_size=2))),
-        state=tuple(draw(st.lists(_slot_values, max_size=2))) if user else (),
+        acts=draw(_some_acts),
+        state=draw(_some_state) if user else (),
         edits=changes if perturbed else (),
-        labels=tuple(draw(st.lists(st.sampled_from(["oos", "knowledge_seeking"]), max_size=1))),
-        knowledge=tuple(draw(st.lists(_snippets, max_size=1))),
+        labels=draw(_some_labels),
+        knowledge=draw(_some_knowledge),
     )
 
 
@@ -103,7 +117,7 @@ def turns(draw: st.DrawFn, number: int, language: str = "en") -> Turn:
 def dialogues(draw: st.DrawFn, language: str | None = None, max_turns: int = 5) -> Dialogue:
     """Any valid record, spans and edits exact; Chinese or English where `language` is None."""
     language = language or draw(st.sampled_from(["en", "zh"]))
-    source_id = draw(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6))
+    source_id = draw(_ids)
     suite = draw(st.sampled_from(["standard", "typos", "disfluency+speech"]))
     variant = draw(st.integers(0, 3))
     return Dialogue(
@@ -114,8 +128,8 @@ def dialogues(draw: st.DrawFn, language: str | None = None, max_turns: int = 5) 
         variant=variant,
         language=language,
         split=draw(st.sampled_from([None, "train", "valid", "test", "test_hard"])),
-        domains=tuple(draw(st.lists(st.sampled_from(["hotel", "酒店"]), max_size=2, unique=True))),
+        domains=draw(_some_domains),
         turns=tuple(draw(turns(number, language)) for number in range(draw(st.integers(0, max_turns)))),
-        goal=draw(st.none() | _goals),
-        lineage=tuple(draw(st.lists(_steps, max_size=2))),
+        goal=draw(_maybe_goal),
+        lineage=draw(_some_steps),
     )
