@@ -103,33 +103,36 @@ def option_type(name: str, kinds: type | Collection[type]) -> type:
     raise ValueError(f"option {name!r} has no single type for Parquet; its types are: {listed}")
 
 
-def complete_params(record: dict[str, Any], params: Params | None) -> dict[str, Any]:
-    """`record` with the same option names in every lineage step, so that its JSONL line and its Parquet row are equal.
-
-    Args:
-        record: a plain dialogue; it is not changed.
-        params: as `arrow_schema` takes them.
+def complete_options(options: Mapping[str, Any] | None, params: Params | None) -> dict[str, Any] | None:
+    """One step's options under all the names of its suite, so that its JSON and its Parquet row are equal.
 
     Returns:
-        A copy in which each step's params hold all names of `params`, sorted, null where the step has no such option, ints as floats where the
-        option is one. Null params stay null; where `params` is empty all are null.
+        All names of `params`, sorted: null where the step has no such option, an int as float where the option is a float. None for None, and
+        where `params` is empty.
 
     Raises:
-        ValueError: a step has an option that `params` lacks: Parquet would lose it silently.
+        ValueError: an option that `params` lacks: Parquet would lose it silently.
     """
+    if options is None:
+        return None
     kinds = {name: option_type(name, kind) for name, kind in sorted((params or {}).items())}
-    steps = []
-    for step in record["lineage"]:
-        given = step["params"]
-        if given is None:
-            steps.append(step)
-            continue
-        unknown = sorted(given.keys() - kinds.keys())
-        if unknown:
-            raise ValueError(f"step {step['step']} of {record['dialogue_id']} has options without a declared type: {', '.join(unknown)}")
-        completed = {name: float(given[name]) if kind is float and type(given.get(name)) is int else given.get(name) for name, kind in kinds.items()}
-        steps.append({**step, "params": completed or None})
-    return {**record, "lineage": steps}
+    unknown = sorted(options.keys() - kinds.keys())
+    if unknown:
+        raise ValueError(f"options without a declared type: {', '.join(unknown)}")
+    completed = {name: options.get(name) for name in kinds}
+    for name, value in completed.items():
+        if kinds[name] is float and type(value) is int:
+            completed[name] = float(value)
+    return completed or None
+
+
+def complete_params(record: dict[str, Any], params: Params | None) -> dict[str, Any]:
+    """A plain dialogue with `complete_options` in every step of its lineage; the one given is not changed.
+
+    Raises:
+        ValueError: as `complete_options`.
+    """
+    return {**record, "lineage": [{**step, "params": complete_options(step["params"], params)} for step in record["lineage"]]}
 
 
 def table(records: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.Table:

@@ -126,7 +126,7 @@ def test_complete_params() -> None:
     assert list(completed["lineage"][0]["params"]) == ["n", "rate", "s"]
     assert json.dumps(completed["lineage"][0]["params"]["rate"]) == "1.0"
     assert json.dumps(record) == before
-    with pytest.raises(ValueError, match="step a@1 of D1 has options without a declared type: n, s"):
+    with pytest.raises(ValueError, match="options without a declared type: n, s"):
         complete_params(record, {"rate": float})
     assert complete_params({"dialogue_id": "D1", "lineage": [{**step, "params": {}}]}, None)["lineage"][0]["params"] is None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import Dialogue, Edit, Step
@@ -69,6 +69,7 @@ def test_fast_and_slow_side_agree_on_damaged_records(name: str, data: st.DataObj
         str(problem).encode("utf-8")  # printable whatever was found
 
 
+@settings(max_examples=30)
 @given(dialogues())
 def test_both_sides_take_every_valid_record(dialogue: Dialogue) -> None:
     record = dialogue.to_dict()
