@@ -13,10 +13,11 @@ from functools import lru_cache
 from schemas import Edit, Turn
 from schemas.edits import compose, invert
 
+from .distance import distance
 from .lexicon import alternatives, rows
-from .matcher import Cut, cut
+from .matcher import Cut
 from .surfaces import slot_name
-from .values import VALUE_CLASSES, Signal, View, signals
+from .values import VALUE_CLASSES, Located, Signal, View, signals
 
 
 def certify(view: View, after: Turn, mode: str) -> str | None:
@@ -28,19 +29,21 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
         mode: "protect", every located value stays as it is to the byte; or "follow", a value may be misspelt, but not become another value.
 
     Returns:
-        `value_lost: slot=value`, `value_swapped: slot=value`, `value_added: slot=value`, `negation_changed`, `request_lost: slot`, `act_changed: act`, or None.
+        None, or `value_lost: SLOT=VALUE`, `value_swapped: SLOT=VALUE`, `value_added: SLOT=VALUE`, `negation_changed`, `request_lost: SLOT`,
+        `act_changed: ACT`.
     """
     before = view.turn
     edits = edits_between(before, after)
+    text = after.utterance
     for span in after.spans:
-        if span.start is not None and after.utterance[span.start : span.end] != span.text:
+        if span.start is not None and text[span.start : span.end] != span.text:
             raise AssertionError(f"span {span} does not match its utterance")
-    units = cut(after.utterance, view.language)
-    found = signals(after.utterance, view.language, units)
+    units = Cut(text, view.language)
+    found = signals(text, view.language, units)
     return (
-        _values(view, after.utterance, edits, units, found, mode)
+        _values(view, text, edits, units, found, mode)
         or _classes(view.signals, found, mode)
-        or _additions(view, after.utterance, edits, units)
+        or _additions(view, text, edits, units)
         or _requests(before, view.units.names, units.names, view.language)
         or _acts(before, view.units.names, units.names, view.language)
     )
@@ -72,22 +75,25 @@ def moved(start: int, end: int, edits: Sequence[Edit]) -> tuple[int, int, bool]:
 
 
 def _values(view: View, text: str, edits: Sequence[Edit], units: Cut, found: Iterable[Signal], mode: str) -> str | None:
-    if not view.located:
-        return None
-    before = view.turn.utterance
-    starts, ends = {start for start, _ in units.bounds}, {end for _, end in units.bounds}
-    whole_starts, whole_ends = {start for start, _ in view.units.bounds}, {end for _, end in view.units.bounds}
     for place in view.located:
         start, end, touched = moved(place.start, place.end, edits)
         if not touched:
-            # Its text is the same; its ends must be ends of tokens if they were.
-            if (place.start in whole_starts and start not in starts) or (place.end in whole_ends and end not in ends):
+            # Its text is the same; its ends must be ends of tokens if they were, which an edit beside it can change.
+            if any(place.start - 2 <= edit.end and edit.start <= place.end + 2 for edit in edits) and not _whole(view, place, units, start, end):
                 return f"value_lost: {place.slot}={place.value}"
         elif mode == "protect" or start >= end:
             return f"value_lost: {place.slot}={place.value}"
-        elif _swapped(view, before[place.start : place.end], text[start:end], start, end, found):
+        elif _swapped(view, view.turn.utterance[place.start : place.end], text[start:end], start, end, found):
             return f"value_swapped: {place.slot}={place.value}"
     return None
+
+
+def _whole(view: View, place: Located, units: Cut, start: int, end: int) -> bool:
+    """Whether a place whose ends were ends of units still has such ends at [start, end) of the text cut into `units`."""
+    before = view.units.bounds
+    return (any(a == start for a, _ in units.bounds) or all(a != place.start for a, _ in before)) and (
+        any(b == end for _, b in units.bounds) or all(b != place.end for _, b in before)
+    )
 
 
 def _swapped(view: View, old: str, new: str, start: int, end: int, found: Iterable[Signal]) -> bool:
@@ -95,7 +101,7 @@ def _swapped(view: View, old: str, new: str, start: int, end: int, found: Iterab
     digits = [char for char in new if char.isdigit()]
     if digits and digits != [char for char in old if char.isdigit()]:
         return True
-    was = {(signal.kind, signal.value) for signal in signals(old, view.language)}
+    was = {(signal.kind, signal.value) for signal in signals(old, view.language, Cut(old, view.language))}
     now = {(signal.kind, signal.value) for signal in found if signal.start < end and start < signal.end and signal.kind in VALUE_CLASSES}
     if now - was:
         return True
@@ -132,9 +138,11 @@ _VENUE = frozenset(
 
 def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str | None:
     """Values of the dialogue that came in, and names that grew ("the Lotus" to "the Lotus Garden")."""
-    new = view.locator.counts(text, units) - view.locator.counts(view.turn.utterance, view.units)
-    for kind, value in new:
-        return f"value_added: {kind}={value}"
+    written = _written(edits)
+    hits = view.locator.hits(text, units)
+    if any(_touches(written, units.bounds[hit.first][0], units.bounds[hit.last - 1][1]) for hit in hits):
+        for kind, value in view.locator.counts(text, units) - view.locator.counts(view.turn.utterance, view.units):
+            return f"value_added: {kind}={value}"
     inserted = [edit for edit in edits if any(char.isalpha() for char in edit.replacement)]
     if not inserted or view.language == "zh":
         return None
@@ -150,6 +158,21 @@ def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str 
         if word != was and (word in _VENUE or capital) and distance(word, was) > 2:
             return f"value_added: {place.slot}={place.value} {word}"
     return None
+
+
+def _written(edits: Sequence[Edit]) -> list[tuple[int, int]]:
+    """What the edits wrote, as ranges of the text after them; a deletion is an empty range."""
+    shift = 0
+    ranges = []
+    for edit in edits:
+        start = edit.start + shift
+        ranges.append((start, start + len(edit.replacement)))
+        shift += len(edit.replacement) - (edit.end - edit.start)
+    return ranges
+
+
+def _touches(ranges: list[tuple[int, int]], start: int, end: int) -> bool:
+    return any(a <= end and start <= b for a, b in ranges)
 
 
 def _next_word(text: str, units: Cut, end: int) -> tuple[str, bool] | None:
@@ -193,9 +216,9 @@ def _kept(words: frozenset[str], before: list[str], after: list[str], language: 
         old, new = "".join(before), "".join(after)
         stood = [word for word in words if word in old]
         return not stood or any(word in new for word in words) or any(_near_zh(word, new) for word in stood)
-    stood = [name for name in before if name in words]
-    if not stood or not words.isdisjoint(after):
+    if words.isdisjoint(before) or not words.isdisjoint(after):
         return True
+    stood = [name for name in before if name in words]
     return any(abs(len(word) - len(name)) <= 2 and distance(word, name) <= 2 for word in stood if len(word) >= 4 for name in after)
 
 
@@ -230,19 +253,3 @@ def _acts(turn: Turn, before: list[str], after: list[str], language: str) -> str
         elif (set(after) - set(before)) & cues["ask"]:
             return "act_changed: request"
     return None
-
-
-def distance(one: str, other: str) -> int:
-    """Optimal string alignment distance: insertions, deletions, substitutions, and transpositions of neighbours."""
-    if one == other:
-        return 0
-    previous: list[int] = []
-    current = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        last, previous, current = previous, current, [i]
-        for j, b in enumerate(other, 1):
-            cost = min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
-                cost = min(cost, last[j - 2] + 1)
-            current.append(cost)
-    return current[-1]

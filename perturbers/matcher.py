@@ -1,42 +1,62 @@
 """Finding many surfaces in a text at once, on whole tokens.
 
 A text is cut into units: lower-cased runs of letters and digits in English, single characters and Latin or digit runs in Chinese. The key of a
-surface is the concatenation of its units, so that blanks, hyphens and apostrophes don't count: "guest house" is "guesthouse", "christ 's" is
-"christs", "2010 年代" is "2010年代"; only before a digit stays a blank, so that "1 2" is not 12. As whole units are joined, the 7 of 17:30 is
-never a 7.
+surface is the concatenation of its units, so that blanks, hyphens and apostrophes don't count: "rosa 's" is "rosas", "2010 年代" is "2010年代";
+only before a digit stays a blank, so that "1 2" is not 12. As whole units are joined, the 7 of 17:30 is never a 7.
+
+This runs for every turn of every corpus, twice. So the units come from one `findall`, their places in the text are looked up only when asked for,
+and an index is a dict and a set that C code fills.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-#: Units of an English text: placeholders, numbers with their separators and letters (17:30, 10.50, 01223-358966, 7pm), other runs.
+#: Units of an English text: words, numbers with their separators and letters (17:30, 10.50, 01223-358966, 7pm), placeholders.
 _EN_UNIT = re.compile(r"[^\W\d_][^\W_]*|\d+(?:[:.,]\d+)*[^\W_]*(?:(?<=\d\d)(?:-\d\d+)+)?|[^\W_]+|&|\[\w[\w.-]*\]|<\w[\w.-]*>")
 _ZH_UNIT = re.compile(r"[\[<][a-z]\w*[\]>]|\d+(?:[:.,]\d+)*[a-z]*(?:(?<=\d\d)(?:-\d\d+)+)?|[a-z][a-z0-9]*|[^\W_]")
 #: Full-width forms to half-width ones, one code point each, so that offsets hold.
 _HALF = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2019: 0x27}
 #: Where a sentence ends: no surface runs across it.
 _BREAK = re.compile(r"[?!;\n。？！；]")
-_DIGITS = frozenset("0123456789")
 
 
-class Cut(NamedTuple):
-    """A text in units.
+class Cut:
+    """A text in units: `names` are the folded units, `bounds` the (start, end) of each in the text."""
 
-    `names` are the folded units, `bounds` (start, end) of each in the text. `compact` is the key of the whole text, in which unit i stands
-    from ``starts[i]`` to ``ends[i]``.
-    """
+    __slots__ = ("_bounds", "_folded", "_found", "names")
 
-    names: list[str]
-    bounds: list[tuple[int, int]]
-    compact: str
-    starts: list[int]
-    ends: list[int]
+    def __init__(self, text: str, language: str) -> None:
+        folded = text.lower()
+        if not folded.isascii():
+            if len(folded) != len(text):
+                folded = "".join(low if len(low := char.lower()) == 1 else char for char in text)
+            folded = folded.translate(_HALF)
+        found: list[str] = (_ZH_UNIT if language == "zh" else _EN_UNIT).findall(folded)
+        self._folded = folded
+        self._found = found
+        self._bounds: list[tuple[int, int]] | None = None
+        self.names = ["and" if name == "&" else name for name in found] if "&" in found else found
+
+    @property
+    def bounds(self) -> list[tuple[int, int]]:
+        """Start and end of each unit, in code points of the text."""
+        if self._bounds is None:
+            # Between two units stand only characters that begin none, so that the next occurrence of a unit's name is the unit.
+            find = self._folded.find
+            end = 0
+            bounds = []
+            for name in self._found:
+                start = find(name, end)
+                end = start + len(name)
+                bounds.append((start, end))
+            self._bounds = bounds
+        return self._bounds
 
 
 class Hit(NamedTuple):
@@ -47,101 +67,94 @@ class Hit(NamedTuple):
     key: str
 
 
-def cut(text: str, language: str) -> Cut:
-    """`text` in units."""
-    folded = text.lower()
-    if not folded.isascii():
-        if len(folded) != len(text):
-            folded = "".join(low if len(low := char.lower()) == 1 else char for char in text)
-        folded = folded.translate(_HALF)
-    bounds = [match.span() for match in (_ZH_UNIT if language == "zh" else _EN_UNIT).finditer(folded)]
-    names = [folded[start:end] for start, end in bounds]
-    if "&" in names:
-        names = ["and" if name == "&" else name for name in names]
-    if _DIGITS.isdisjoint(folded):
-        ends = list(accumulate(map(len, names)))
-        return Cut(names, bounds, "".join(names), [0, *ends[:-1]] if ends else [], ends)
-    spaced = [f" {name}" if name[0] in _DIGITS else name for name in names]
-    ends = list(accumulate(map(len, spaced)))
-    return Cut(names, bounds, "".join(spaced), [end - len(name) for end, name in zip(ends, names, strict=True)], ends)
+def join(names: Sequence[str]) -> str:
+    """The key of a run of units."""
+    key = ""
+    for name in names:
+        key += f" {name}" if key and name[0] in "0123456789" else name
+    return key
 
 
 @lru_cache(maxsize=65536)
 def key_of(text: str, language: str) -> str:
     """The key of a surface."""
-    return cut(text, language).compact.lstrip()
+    return join(Cut(text, language).names)
+
+
+@lru_cache(maxsize=65536)
+def prefixes_of(text: str, language: str) -> frozenset[str]:
+    """What a text may have read when it is on its way through this surface: the keys of its first units, and of all."""
+    names = Cut(text, language).names
+    found = {join(names[:count]) for count in range(1, len(names) + 1)}
+    # "christs college" is also written "christ 's college".
+    found |= {prefix[:-1] for prefix in found if len(prefix) > 3 and prefix[-1] == "s"}
+    return frozenset(found)
 
 
 class Index(Generic[T]):
-    """Keys, each with what was added under it; for texts of one language."""
+    """Keys, each with the entries added under it."""
 
-    __slots__ = ("entries", "heads", "short", "width")
+    __slots__ = ("entries", "prefixes")
 
-    def __init__(self, language: str) -> None:
-        self.width = 2 if language == "zh" else 3
-        self.entries: dict[str, list[T]] = {}
-        #: First `width` characters of the keys -> length of the longest key that begins so.
-        self.heads: dict[str, int] = {}
-        #: Keys shorter than that: they are one unit each.
-        self.short: set[str] = set()
+    def __init__(self) -> None:
+        self.entries: dict[str, tuple[T, ...]] = {}
+        self.prefixes: set[str] = set()
 
-    def add(self, key: str, entry: T) -> None:
-        """Puts `entry` under `key`, after those that are there."""
-        entries = self.entries.get(key)
-        if entries is not None:
-            entries.append(entry)
-            return
-        self.entries[key] = [entry]
-        size = len(key)
-        if size < self.width:
-            self.short.add(key)
-            return
-        head = key[: self.width]
-        if self.heads.get(head, 0) < size:
-            self.heads[head] = size
+    def add(self, entries: dict[str, tuple[T, ...]], prefixes: frozenset[str] | set[str]) -> None:
+        """Adds the keys of `entries`, after what stands under them; `prefixes` are those of the keys (`prefixes_of`)."""
+        own = self.entries
+        if own.keys().isdisjoint(entries):
+            own.update(entries)
+        else:
+            for key, added in entries.items():
+                own[key] = (*own.get(key, ()), *added)
+        self.prefixes.update(prefixes)
 
-    def scan(self, units: Cut) -> list[Hit]:
-        """Every key that some run of units spells."""
-        names, _, compact, starts, ends = units
-        entries, heads, width = self.entries, self.heads, self.width
+    def scan(self, names: Sequence[str]) -> list[Hit]:
+        """Every key that some run of units spells, by first unit, shorter before longer."""
+        entries, prefixes = self.entries, self.prefixes
         hits: list[Hit] = []
-        if not self.short.isdisjoint(names):
-            hits = [Hit(place, place + 1, name) for place, name in enumerate(names) if name in self.short]
         count = len(names)
-        for first, start in enumerate(starts):
-            longest = heads.get(compact[start : start + width])
-            if longest is None:
-                continue
-            last = first
-            while last < count:
-                key = compact[start : ends[last]]
-                if len(key) > longest:
+        for first in [place for place, name in enumerate(names) if name in prefixes]:
+            key = names[first]
+            last = first + 1
+            while True:
+                if key in entries:
+                    hits.append(Hit(first, last, key))
+                if last == count:
+                    break
+                name = names[last]
+                key += f" {name}" if name[0] in "0123456789" else name
+                if key not in prefixes:
                     break
                 last += 1
-                if len(key) >= width and key in entries:
-                    hits.append(Hit(first, last, key))
         return hits
 
     def find(self, text: str, units: Cut) -> list[Hit]:
         """Disjoint hits in order: longer before shorter, then earlier before later; none runs across the end of a sentence."""
-        hits = self.scan(units)
+        hits = self.scan(units.names)
         if not hits:
             return hits
-        bounds = units.bounds
-        if len(hits) > 1:
-            hits.sort(key=lambda hit: (bounds[hit.first][0] - bounds[hit.last - 1][1], hit.first))
-        taken: set[int] = set()
         kept: list[Hit] = []
+        reached = 0
         for hit in hits:
-            first, last, _ = hit
-            if last - first == 1:
-                if first in taken:
-                    continue
-                taken.add(first)
-            else:
-                if not taken.isdisjoint(range(first, last)) or _BREAK.search(text, bounds[first][1], bounds[last - 1][0]):
-                    continue
-                taken.update(range(first, last))
+            if hit.first < reached or (hit.last - hit.first > 1 and _broken(text, units.bounds, hit)):
+                return _disjoint(text, units.bounds, hits)
             kept.append(hit)
-        kept.sort()
+            reached = hit.last
         return kept
+
+
+def _broken(text: str, bounds: list[tuple[int, int]], hit: Hit) -> bool:
+    return _BREAK.search(text, bounds[hit.first][1], bounds[hit.last - 1][0]) is not None
+
+
+def _disjoint(text: str, bounds: list[tuple[int, int]], hits: list[Hit]) -> list[Hit]:
+    taken: set[int] = set()
+    kept: list[Hit] = []
+    for hit in sorted(hits, key=lambda hit: (bounds[hit.first][0] - bounds[hit.last - 1][1], hit.first)):
+        if taken.isdisjoint(range(hit.first, hit.last)) and not _broken(text, bounds, hit):
+            taken.update(range(hit.first, hit.last))
+            kept.append(hit)
+    kept.sort()
+    return kept

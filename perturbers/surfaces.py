@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from .lexicon import alternatives, rows
-from .matcher import Index, cut, key_of
+from .matcher import Cut, Index, key_of, prefixes_of
 
 How = Literal["span", "verbatim", "number", "time", "boolean", "dontcare", "lexicon", "form", "fuzzy"]
 
@@ -15,7 +15,6 @@ How = Literal["span", "verbatim", "number", "time", "boolean", "dontcare", "lexi
 class Form(NamedTuple):
     """One surface form. `lead` and `tail` units at its ends are context that must be there and is no part of the value ("at 7")."""
 
-    key: str
     how: How
     lead: int = 0
     tail: int = 0
@@ -121,11 +120,22 @@ class _Surface(NamedTuple):
     tail: int = 0
 
 
+#: A value without its slot: its kind and how the label writes it.
+Group = tuple[str, str]
+
+
+class Block(NamedTuple):
+    """The surface forms of one value, ready for an `Index`."""
+
+    forms: dict[str, tuple[tuple[Form, Group], ...]]
+    prefixes: frozenset[str]
+
+
 @lru_cache(maxsize=65536)
-def forms(kind: str, value: str, language: str) -> tuple[Form, ...]:
-    """The surface forms of a value of the given kind (`kind_of`), the verbatim one first; keys are distinct."""
+def block(kind: str, value: str, language: str) -> Block:
+    """The surface forms of a value of the given kind (`kind_of`), the verbatim one first."""
     if kind in ("dontcare", "none"):
-        return ()  # The words for "no preference" are the same for all slots: `values` finds them by the closed lexicon.
+        return Block({}, frozenset())  # The words for "no preference" are the same for all slots: `values` finds them by the closed lexicon.
     if kind.startswith("boolean:"):
         surfaces = [_Surface(text, "boolean") for text in _closed_surfaces(language).get(("boolean", kind[8:]), ())]
     else:
@@ -136,12 +146,14 @@ def forms(kind: str, value: str, language: str) -> tuple[Form, ...]:
             surfaces += _number(value, language)
         else:
             surfaces += _words_zh(value) if language == "zh" else _words_en(value)
-    seen: dict[str, Form] = {}
+    found: dict[str, tuple[tuple[Form, Group], ...]] = {}
+    prefixes: set[str] = set()
     for text, how, lead, tail in surfaces:
         key = key_of(text, language)
         if key:
-            seen.setdefault(key, Form(key, how, lead, tail))
-    return tuple(seen.values())
+            found.setdefault(key, ((Form(how, lead, tail), (kind, value)),))
+            prefixes |= prefixes_of(text, language)
+    return Block(found, frozenset(prefixes))
 
 
 def _digital(hour: int, minute: int, h12: int) -> list[str]:
@@ -229,7 +241,7 @@ def _words_zh(value: str) -> list[_Surface]:
 
 def _words_en(value: str) -> list[_Surface]:
     found = _equivalents(key_of(value, "en"), "en")
-    names = cut(value, "en").names
+    names = Cut(value, "en").names
     if len(names) > 1 and names[0] == "the":
         found.append(_Surface(" ".join(names[1:]), "form"))
     if "s" in names[1:]:
@@ -292,8 +304,10 @@ def _classes(language: str) -> dict[str, tuple[tuple[str, str], ...]]:
 @lru_cache(maxsize=8)
 def closed_index(language: str) -> Index[tuple[str, str]]:
     """The closed lexicon for the matcher; the entries are (class, value)."""
-    index: Index[tuple[str, str]] = Index(language)
+    index: Index[tuple[str, str]] = Index()
     for pair, surfaces in _closed_surfaces(language).items():
-        for key in dict.fromkeys(key_of(surface, language) for surface in surfaces):
-            index.add(key, pair)
+        for surface in surfaces:
+            key = key_of(surface, language)
+            if pair not in index.entries.get(key, ()):
+                index.add({key: (pair,)}, prefixes_of(surface, language))
     return index

@@ -3,7 +3,7 @@
 A value is looked for in this order: the corpus' own span; verbatim; a canonical surface form (`surfaces`: times, number words, plurals, the
 closed lexicon); for names of six letters and more, nearly verbatim. Matches cover whole tokens: the 7 of 17:30 is not a 7. The longest match
 wins, so that "north" in "the north star inn" is not the area north where the inn is a value too. One place is one value; where
-several slots hold that value, the rule is: what this turn's acts say, then what is new in its state, then the words beside it, then the first;
+several slots hold that value, the rule is: what this turn's acts say, then what its state holds, then the words beside it, then the first;
 `ambiguous` says that the rule had to choose.
 """
 
@@ -12,28 +12,30 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import NamedTuple
 
 from schemas import Dialogue, Turn
 
 from . import tokens as tokenisation
-from .matcher import Cut, Hit, Index, cut, key_of
-from .surfaces import Form, How, closed_index, forms, kind_of, slot_name
+from .distance import distance
+from .matcher import Cut, Hit, Index, key_of, prefixes_of
+from .surfaces import Block, Form, Group, How, block, closed_index, kind_of, slot_name
 
 #: Classes of the closed lexicon whose surfaces are values: a perturbation may neither touch nor bring in one.
 VALUE_CLASSES = frozenset({"area", "price", "day", "type", "food", "city", "country", "number", "time"})
 #: Classes that a perturbation must not touch in protect mode.
 _GUARDED = VALUE_CLASSES | {"negation", "dontcare", "boolean"}
-#: Names at least this long may be found by similarity.
+#: Names at least this long may be found by similarity: at least this ratio, or one edit in eight letters and more.
 FUZZY_LENGTH = 6
 FUZZY_RATIO = 0.9
 
+Key = tuple[str, str, str]  # domain, slot, value
 
-@dataclass(frozen=True, slots=True)
-class Located:
-    """A value's place: ``text[start:end]`` shows `value` of `slot`; `how` tells by which rule, `ambiguous` that others were as good."""
+
+class Located(NamedTuple):
+    """A value's place: ``text[start:end]`` shows `value` of `slot`; `how` tells by which rule, `ambiguous` that other slots were as good."""
 
     start: int
     end: int
@@ -53,17 +55,15 @@ class Signal(NamedTuple):
     value: str
 
 
-Key = tuple[str, str, str]  # domain, slot, value
-
-
-def signals(text: str, language: str, units: Cut | None = None) -> tuple[Signal, ...]:
-    """The surfaces of the closed lexicon in `text`, disjoint, the longest first chosen, in order. `units` saves cutting the text again."""
-    units = units or cut(text, language)
-    bounds = units.bounds
+def signals(text: str, language: str, units: Cut) -> tuple[Signal, ...]:
+    """The surfaces of the closed lexicon in `text` (whose cut is `units`), disjoint, the longest first chosen, in order."""
     index = closed_index(language)
-    return tuple(
-        Signal(bounds[hit.first][0], bounds[hit.last - 1][1], *index.entries[hit.key][0]) for hit in index.find(text, units)
-    )
+    hits = index.find(text, units)
+    if not hits:
+        return ()
+    bounds = units.bounds
+    entries = index.entries
+    return tuple([Signal(bounds[first][0], bounds[last - 1][1], *entries[key][0]) for first, last, key in hits])
 
 
 class View:
@@ -89,7 +89,7 @@ class View:
         self.signals = signals
         self.located = located
         self._guards = _guards(units, signals)
-        self.protected = merge([*[(place.start, place.end) for place in located], *self._guards])
+        self.protected = merge([place[:2] for place in located] + self._guards)
         self._starts: list[int] | None = None
         self._ends: list[int] = []
         self._tokens: tuple[tuple[int, int], ...] | None = None
@@ -104,8 +104,7 @@ class View:
     @property
     def guarded(self) -> tuple[tuple[int, int], ...]:
         """What follow mode leaves alone: the protected ranges that are no located values."""
-        places = [(place.start, place.end) for place in self.located]
-        return tuple(guard for guard in self._guards if not _overlaps(places, *guard))
+        return merge([guard for guard in self._guards if not _overlaps(self.located, *guard)])
 
     def free(self, start: int, end: int) -> bool:
         """Whether an edit of [start, end) touches nothing protected; an insertion (start == end) may stand at the edge of a protected range."""
@@ -124,12 +123,15 @@ def merge(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         return tuple(ranges)
     ranges.sort()
     merged = [ranges[0]]
-    for start, end in ranges[1:]:
-        if start < merged[-1][1]:
-            if end > merged[-1][1]:
-                merged[-1] = (merged[-1][0], end)
-        else:
-            merged.append((start, end))
+    reached = ranges[0][1]
+    for pair in ranges:
+        start, end = pair
+        if start >= reached:
+            merged.append(pair)
+            reached = end
+        elif end > reached:
+            merged[-1] = (merged[-1][0], end)
+            reached = end
     return tuple(merged)
 
 
@@ -139,22 +141,25 @@ class Locator:
     def __init__(self, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
         self.language = language = dialogue.language
-        self._index: Index[tuple[Form, list[Key]]] = Index(language)
+        turns = dialogue.turns
         keys: dict[Key, None] = {}
-        for turn in dialogue.turns:
-            for cell in turn.state:
-                for value in cell.values:
-                    keys[cell.domain, cell.slot, value] = None
+        # States repeat from turn to turn; equal cells are taken once.
+        for cell in dict.fromkeys(chain.from_iterable([turn.state for turn in turns])):
+            for value in cell.values:
+                keys[cell.domain, cell.slot, value] = None
+        for turn in turns:
             for act in turn.acts:
                 if act.value and act.slot is not None:
                     keys[act.domain, act.slot, act.value] = None
             for span in turn.spans:
                 keys[span.domain, span.slot, span.value] = None
         if dialogue.goal is not None:
-            for cell in (*dialogue.goal.inform, *dialogue.goal.book, *dialogue.goal.fail):
+            for cell in chain(dialogue.goal.inform, dialogue.goal.book, dialogue.goal.fail):
                 for value in cell.values:
                     keys[cell.domain, cell.slot, value] = None
-        groups: dict[tuple[str, str], list[Key]] = {}
+        #: The values with their kinds -> the slots that hold them.
+        self._groups: dict[Group, list[Key]] = {}
+        groups = self._groups
         for key in keys:
             group = kind_of(key[1], key[2]), key[2]
             members = groups.get(group)
@@ -162,58 +167,69 @@ class Locator:
                 groups[group] = [key]
             else:
                 members.append(key)
+        self._index: Index[tuple[Form, Group]] = Index()
         add = self._index.add
-        for (kind, value), members in groups.items():
-            for form in forms(kind, value, language):
-                add(form.key, (form, members))
+        for kind, value in groups:
+            add(*block(kind, value, language))
 
     def locate(self, text: str) -> tuple[Located, ...]:
         """The values of the dialogue found in any text, sorted and disjoint."""
-        return tuple(self._places(cut(text, self.language), text, None, []))
+        return tuple(self._places(text, Cut(text, self.language), None, []))
 
-    def counts(self, text: str, units: Cut) -> Counter[tuple[str, str]]:
-        """How often each value of the dialogue stands in `text`, as (kind, value in lower case)."""
-        return Counter(
-            (kind_of(place.slot, place.value), place.value.lower()) for place in self._places(units, text, None, [])
-        )
+    def counts(self, text: str, units: Cut) -> Counter[Group]:
+        """How often each value of the dialogue stands in `text` (whose cut is `units`), as (kind, value in lower case)."""
+        return Counter((kind_of(place.slot, place.value), place.value.lower()) for place in self._places(text, units, None, []))
+
+    def hits(self, text: str, units: Cut) -> list[Hit]:
+        """The runs of units that spell a value of the dialogue, whatever it is."""
+        return self._index.find(text, units)
 
     def view(self, turn: Turn) -> View:
         """The view of a turn of this dialogue, or of a perturbed copy of one."""
         text = turn.utterance
-        units = cut(text, self.language)
-        found = signals(text, self.language, units)
+        units = Cut(text, self.language)
         located: list[Located] = []
         for span in turn.spans:
-            if span.start is not None and span.end is not None and not _covered(located, span.start, span.end):
+            if span.start is not None and span.end is not None and not _overlaps(located, span.start, span.end):
                 located.append(Located(span.start, span.end, span.domain, span.slot, span.value, "span"))
-        located = self._places(units, text, turn, located)
-        self._add_labelled(turn, units, found, located)
+        self._places(text, units, turn, located)
+        found = signals(text, self.language, units)
+        if turn.acts:
+            self._add_labelled(turn, units, found, located)
         return View(turn, self, units, found, tuple(located))
 
-    def _places(self, units: Cut, text: str, turn: Turn | None, located: list[Located]) -> list[Located]:
+    def _places(self, text: str, units: Cut, turn: Turn | None, located: list[Located]) -> list[Located]:
         """`located` with every match of the index that overlaps none of them, sorted."""
-        names, bounds = units.names, units.bounds
-        for hit in self._index.find(text, units):
-            chosen = self._choose(hit, names, turn)
-            if chosen is not None:
-                form, key, ambiguous = chosen
-                start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
-                if not _covered(located, start, end):
-                    located.append(Located(start, end, *key, form.how, ambiguous))
-        located.sort(key=_by_start)
+        hits = self._index.find(text, units)
+        if hits:
+            bounds = units.bounds
+            for hit in hits:
+                # Context at the ends of a form is no part of the place: the bare hit may cover more than the value does.
+                start, end = bounds[hit.first][0], bounds[hit.last - 1][1]
+                if _within(located, start, end):
+                    continue
+                chosen = self._choose(hit, units.names, turn)
+                if chosen is not None:
+                    form, key, ambiguous = chosen
+                    if form.lead or form.tail:
+                        start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
+                    if not _overlaps(located, start, end):
+                        located.append(Located(start, end, *key, form.how, ambiguous))
+        located.sort()
         return located
 
     def _choose(self, hit: Hit, names: Sequence[str], turn: Turn | None) -> tuple[Form, Key, bool] | None:
         """Which value of which slot a hit shows."""
         entries = self._index.entries[hit.key]
         if self.language == "zh":
-            entries = [entry for entry in entries if _stands_alone(entry[0], hit, names)]
+            entries = tuple(entry for entry in entries if _stands_alone(entry[0], hit, names))
             if not entries:
                 return None
-        form, keys = entries[0]
+        form, group = entries[0]
+        keys = self._groups[group]
         if len(entries) == 1 and len(keys) == 1:
             return form, keys[0], False
-        options = [(form, key) for form, members in entries for key in members]
+        options = [(form, key) for form, group in entries for key in self._groups[group]]
         if turn is not None:
             said = {(act.domain, act.slot, act.value) for act in turn.acts}
             preferred = [option for option in options if option[1] in said]
@@ -229,34 +245,40 @@ class Locator:
 
     def _add_labelled(self, turn: Turn, units: Cut, found: tuple[Signal, ...], located: list[Located]) -> None:
         """Adds what only this turn's own acts justify: the words for "dontcare", and names written nearly as labelled."""
-        known = len(located)
+        known = {place.value for place in located}
+        before = len(located)
         for act in turn.acts:
-            if not act.value or act.slot is None:
+            if not act.value or act.slot is None or act.value in known:
                 continue
             kind = kind_of(act.slot, act.value)
             if kind == "dontcare":
                 for signal in found:
-                    if signal.kind == "dontcare" and not _covered(located, signal.start, signal.end):
+                    if signal.kind == "dontcare" and not _overlaps(located, signal.start, signal.end):
                         located.append(Located(signal.start, signal.end, act.domain, act.slot, act.value, "dontcare"))
                         break
-            elif kind == "name" and len(act.value) >= FUZZY_LENGTH and not any(place.value == act.value for place in located):
-                place = _fuzzy(key_of(act.value, self.language), units, [(place.start, place.end) for place in located])
+            elif kind == "name" and len(act.value) >= FUZZY_LENGTH:
+                place = _fuzzy(key_of(act.value, self.language), units, located)
                 if place is not None:
                     located.append(Located(*place, act.domain, act.slot, act.value, "fuzzy"))
-        if len(located) > known:
-            located.sort(key=_by_start)
+        if len(located) > before:
+            located.sort()
 
 
-def _by_start(place: Located) -> int:
-    return place.start
+Ranges = Sequence[tuple[int, int]] | Sequence[Located] | Sequence[tuple[int, ...]]
 
 
-def _covered(located: list[Located], start: int, end: int) -> bool:
-    return any(place.start < end and start < place.end for place in located)
+def _overlaps(ranges: Ranges, start: int, end: int) -> bool:
+    for taken in ranges:  # noqa: SIM110, a generator costs twice the time
+        if taken[0] < end and start < taken[1]:
+            return True
+    return False
 
 
-def _overlaps(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    return any(s < end and start < e for s, e in ranges)
+def _within(ranges: Ranges, start: int, end: int) -> bool:
+    for taken in ranges:  # noqa: SIM110
+        if taken[0] <= start and end <= taken[1]:
+            return True
+    return False
 
 
 _NUMERALS = frozenset("零一二两三四五六七八九十百千万0123456789")
@@ -298,47 +320,54 @@ def _beside(hit: Hit, names: Sequence[str]) -> frozenset[str]:
     return frozenset()
 
 
-def _fuzzy(key: str, units: Cut, covered: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """The best run of units that is nearly `key` (similarity at least FUZZY_RATIO, all digits equal), as (start, end)."""
-    names, bounds = units.names, units.bounds
-    shortest, longest = len(key) * FUZZY_RATIO / (2 - FUZZY_RATIO), len(key) * (2 - FUZZY_RATIO) / FUZZY_RATIO
-    best: tuple[float, int, int] | None = None
+#: Words that a name shares with its kind; alone they are near to no name.
+_COMMON = frozenset({"the", "a", "at", "restaurant", "hotel", "guesthouse", "house", "guest", "place", "places", "museum", "college", "park", "cafe"})
+
+
+def _fuzzy(key: str, units: Cut, taken: Ranges) -> tuple[int, int] | None:
+    """The run of units that is nearest to `key` and near enough, with equal digits, as (start, end)."""
+    names = units.names
     digits = [char for char in key if char.isdigit()]
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(key)
+    found: list[tuple[float, int, int]] = []
     for first in range(len(names)):
         candidate = ""
         for last in range(first, len(names)):
             candidate += names[last]
-            if len(candidate) > longest:
+            if len(candidate) > len(key) * 1.2:
                 break
-            if len(candidate) < shortest or [char for char in candidate if char.isdigit()] != digits:
+            if len(candidate) < len(key) * 0.8 or [char for char in candidate if char.isdigit()] != digits:
                 continue
             matcher.set_seq1(candidate)
-            if matcher.quick_ratio() < FUZZY_RATIO:
+            if matcher.quick_ratio() < 0.85 or _COMMON.issuperset(names[first : last + 1]):
                 continue
             ratio = matcher.ratio()
-            start, end = bounds[first][0], bounds[last][1]
-            if ratio >= FUZZY_RATIO and (best is None or ratio > best[0]) and not _overlaps(covered, start, end):
-                best = ratio, start, end
-    return None if best is None else best[1:]
-
-
-def _guards(units: Cut, found: tuple[Signal, ...]) -> tuple[tuple[int, int], ...]:
-    """What is protected whatever the labels say."""
-    names, bounds = units.names, units.bounds
-    ranges = [(signal.start, signal.end) for signal in found if signal.kind in _GUARDED]
-    # Digits and placeholders are not alphabetic.
-    ranges += [bounds[place] for place, name in enumerate(names) if not name.isalpha()]
-    if not _HALF_DAY.isdisjoint(names):
-        for place, name in enumerate(names):
-            # "am" belongs to the time before it; else it is a verb.
-            if name in _HALF_DAY and place and (names[place - 1][-1].isdigit() or names[place - 1] in ("a", "p")):
-                ranges.append(bounds[place])
-    return merge(ranges)
+            if ratio >= FUZZY_RATIO or (len(key) >= 8 and distance(candidate, key) <= 1):
+                found.append((-ratio, first, last))
+    for _, first, last in sorted(found):
+        start, end = units.bounds[first][0], units.bounds[last][1]
+        if not _overlaps(taken, start, end):
+            return start, end
+    return None
 
 
 _HALF_DAY = frozenset({"am", "pm", "a", "p", "m"})
+
+
+def _guards(units: Cut, found: tuple[Signal, ...]) -> list[tuple[int, int]]:
+    """What is protected whatever the labels say."""
+    names = units.names
+    ranges = [signal[:2] for signal in found if signal.kind in _GUARDED]
+    if not "".join(names).isalpha():
+        # Digits and placeholders are not alphabetic; "am" and "p m" belong to the time before them.
+        bounds = units.bounds
+        for place, name in enumerate(names):
+            if not name.isalpha() or (
+                name in _HALF_DAY and place and (names[place - 1][-1].isdigit() or (name == "m" and names[place - 1] in ("a", "p")))
+            ):
+                ranges.append(bounds[place])
+    return ranges
 
 
 def find_span(
@@ -361,29 +390,29 @@ def find_span(
     Returns:
         (start, end, ambiguous), or None where the text does not show the value.
     """
-    units = cut(text, language)
-    names, bounds = units.names, units.bounds
+    units = Cut(text, language)
     kind = kind_of(slot, value)
     if kind == "dontcare":
         for signal in signals(text, language, units):
             if signal.kind == "dontcare" and not _overlaps(taken, signal.start, signal.end):
                 return signal.start, signal.end, False
         return None
-    index: Index[Form | None] = Index(language)
-    for form in forms(kind, value, language):
-        index.add(form.key, form)
+    index: Index[tuple[Form | None, Group]] = Index()
+    own: Block = block(kind, value, language)
+    index.add(dict(own.forms), own.prefixes)
     for other in longer:
         key = key_of(other, language)
         if key and key not in index.entries:
-            index.add(key, None)
+            index.add({key: ((None, ("", other)),)}, prefixes_of(other, language))
+    names, bounds = units.names, units.bounds
     ranked: list[tuple[bool, bool, int, int]] = []
     for hit in index.find(text, units):
-        found = index.entries[hit.key][0]
-        if found is None or (language == "zh" and not _stands_alone(found, hit, names)):
+        form = index.entries[hit.key][0][0]
+        if form is None or (language == "zh" and not _stands_alone(form, hit, names)):
             continue
-        start, end = bounds[hit.first + found.lead][0], bounds[hit.last - 1 - found.tail][1]
+        start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
         if not _overlaps(taken, start, end):
-            ranked.append((found.how != "verbatim", slot_name(slot) not in _beside(hit, names), start, end))
+            ranked.append((form.how != "verbatim", slot_name(slot) not in _beside(hit, names), start, end))
     if ranked:
         best = min(ranked)
         return best[2], best[3], sum(rank[:2] == best[:2] for rank in ranked) > 1
