@@ -152,6 +152,7 @@ def test_strict_json(line: bytes, message: str) -> None:
     assert problem.message == str(refusal.value) or line == b"  \r\n"
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
