@@ -138,41 +138,21 @@ _VENUE = frozenset(
 
 def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str | None:
     """Values of the dialogue that came in, and names that grew ("the Lotus" to "the Lotus Garden")."""
-    written = _written(edits)
-    hits = view.locator.hits(text, units)
-    if any(_touches(written, units.bounds[hit.first][0], units.bounds[hit.last - 1][1]) for hit in hits):
+    if view.locator.keys(text, units) != view.hits:
         for kind, value in view.locator.counts(text, units) - view.locator.counts(view.turn.utterance, view.units):
             return f"value_added: {kind}={value}"
-    inserted = [edit for edit in edits if any(char.isalpha() for char in edit.replacement)]
-    if not inserted or view.language == "zh":
+    if view.language == "zh":
         return None
     for place in view.located:
-        if not any(char.isalpha() for char in place.value):
-            continue
-        _, end, touched = moved(place.start, place.end, edits)
-        following = None if touched else _next_word(text, units, end)
-        if following is None:
-            continue
-        word, capital = following
-        was, _ = _next_word(view.turn.utterance, view.units, place.end) or ("", False)
-        if word != was and (word in _VENUE or capital) and distance(word, was) > 2:
-            return f"value_added: {place.slot}={place.value} {word}"
+        if any(0 <= edit.start - place.end <= 1 and edit.replacement.strip() for edit in edits):
+            _, end, touched = moved(place.start, place.end, edits)
+            following = None if touched or place.value.isdigit() else _next_word(text, units, end)
+            if following is not None:
+                word, capital = following
+                was, _ = _next_word(view.turn.utterance, view.units, place.end) or ("", False)
+                if word != was and (word in _VENUE or capital) and distance(word, was) > 2:
+                    return f"value_added: {place.slot}={place.value} {word}"
     return None
-
-
-def _written(edits: Sequence[Edit]) -> list[tuple[int, int]]:
-    """What the edits wrote, as ranges of the text after them; a deletion is an empty range."""
-    shift = 0
-    ranges = []
-    for edit in edits:
-        start = edit.start + shift
-        ranges.append((start, start + len(edit.replacement)))
-        shift += len(edit.replacement) - (edit.end - edit.start)
-    return ranges
-
-
-def _touches(ranges: list[tuple[int, int]], start: int, end: int) -> bool:
-    return any(a <= end and start <= b for a, b in ranges)
 
 
 def _next_word(text: str, units: Cut, end: int) -> tuple[str, bool] | None:
@@ -239,17 +219,15 @@ def _acts(turn: Turn, before: list[str], after: list[str], language: str) -> str
     for act, words in cues.items():
         if act == "ask":
             continue
-        if act == "confirm":
-            kept = _kept(words, before[:2], after[:3], language)
-        else:
-            kept = _kept(words, before, after, language)
-        if not kept:
+        # Only the beginning of a turn confirms: "right" may stand anywhere else.
+        if not (_kept(words, before[:2], after[:3], language) if act == "confirm" else _kept(words, before, after, language)):
             return f"act_changed: {act}"
-    if turn.acts and all(act.act in _GENERAL for act in turn.acts) and "ask" in cues:
+    if turn.acts and "ask" in cues and all(act.act in _GENERAL for act in turn.acts):
         if language == "zh":
             old, new = "".join(before), "".join(after)
-            if any(new.count(word) > old.count(word) for word in cues["ask"]):
-                return "act_changed: request"
-        elif (set(after) - set(before)) & cues["ask"]:
+            asks = any(new.count(word) > old.count(word) for word in cues["ask"])
+        else:
+            asks = not cues["ask"].isdisjoint(set(after).difference(before))
+        if asks:
             return "act_changed: request"
     return None

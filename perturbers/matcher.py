@@ -86,8 +86,9 @@ def prefixes_of(text: str, language: str) -> frozenset[str]:
     """What a text may have read when it is on its way through this surface: the keys of its first units, and of all."""
     names = Cut(text, language).names
     found = {join(names[:count]) for count in range(1, len(names) + 1)}
-    # "christs college" is also written "christ 's college".
-    found |= {prefix[:-1] for prefix in found if len(prefix) > 3 and prefix[-1] == "s"}
+    # "christs college" is also written "christ 's college", "dont care" also "do n't care" and "don't care".
+    found |= {prefix[:-1] for prefix in found if len(prefix) > 3 and (prefix[-1] == "s" or prefix.endswith("nt"))}
+    found |= {prefix[:-2] for prefix in found if len(prefix) > 3 and prefix.endswith("nt")}
     return frozenset(found)
 
 

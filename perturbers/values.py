@@ -74,19 +74,25 @@ class View:
         located: the values found, sorted and disjoint.
         protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `located`, and placeholders, tokens with digits, negation,
             number words, times, days, words for "no preference", and the other words of the closed classes.
-        units, signals: the utterance as the matcher cuts it, and the surfaces of the closed lexicon in it.
+        units, signals, hits: the utterance as the matcher cuts it, the surfaces of the closed lexicon in it, the keys of the dialogue's values in it.
         locator: the index of the dialogue's values.
     """
 
-    __slots__ = ("_ends", "_guards", "_starts", "_tokens", "dialogue", "language", "located", "locator", "protected", "signals", "turn", "units")
+    __slots__ = (
+        *("_ends", "_guards", "_starts", "_tokens", "dialogue", "hits", "language"),
+        *("located", "locator", "protected", "signals", "turn", "units"),
+    )
 
-    def __init__(self, turn: Turn, locator: Locator, units: Cut, signals: tuple[Signal, ...], located: tuple[Located, ...]) -> None:
+    def __init__(
+        self, turn: Turn, locator: Locator, units: Cut, signals: tuple[Signal, ...], hits: list[str], located: tuple[Located, ...]
+    ) -> None:
         self.turn = turn
         self.dialogue = locator.dialogue
         self.language = locator.language
         self.locator = locator
         self.units = units
         self.signals = signals
+        self.hits = hits
         self.located = located
         self._guards = _guards(units, signals)
         self.protected = merge([place[:2] for place in located] + self._guards)
@@ -174,15 +180,17 @@ class Locator:
 
     def locate(self, text: str) -> tuple[Located, ...]:
         """The values of the dialogue found in any text, sorted and disjoint."""
-        return tuple(self._places(text, Cut(text, self.language), None, []))
+        units = Cut(text, self.language)
+        return tuple(self._places(self._index.find(text, units), units, None, []))
 
     def counts(self, text: str, units: Cut) -> Counter[Group]:
         """How often each value of the dialogue stands in `text` (whose cut is `units`), as (kind, value in lower case)."""
-        return Counter((kind_of(place.slot, place.value), place.value.lower()) for place in self._places(text, units, None, []))
+        places = self._places(self._index.find(text, units), units, None, [])
+        return Counter((kind_of(place.slot, place.value), place.value.lower()) for place in places)
 
-    def hits(self, text: str, units: Cut) -> list[Hit]:
-        """The runs of units that spell a value of the dialogue, whatever it is."""
-        return self._index.find(text, units)
+    def keys(self, text: str, units: Cut) -> list[str]:
+        """What spells values of the dialogue in `text` (whose cut is `units`), as keys in order."""
+        return [hit.key for hit in self._index.find(text, units)]
 
     def view(self, turn: Turn) -> View:
         """The view of a turn of this dialogue, or of a perturbed copy of one."""
@@ -192,55 +200,53 @@ class Locator:
         for span in turn.spans:
             if span.start is not None and span.end is not None and not _overlaps(located, span.start, span.end):
                 located.append(Located(span.start, span.end, span.domain, span.slot, span.value, "span"))
-        self._places(text, units, turn, located)
+        hits = self._index.find(text, units)
+        self._places(hits, units, turn, located)
         found = signals(text, self.language, units)
         if turn.acts:
             self._add_labelled(turn, units, found, located)
-        return View(turn, self, units, found, tuple(located))
+        return View(turn, self, units, found, [hit.key for hit in hits], tuple(located))
 
-    def _places(self, text: str, units: Cut, turn: Turn | None, located: list[Located]) -> list[Located]:
-        """`located` with every match of the index that overlaps none of them, sorted."""
-        hits = self._index.find(text, units)
+    def _places(self, hits: list[Hit], units: Cut, turn: Turn | None, located: list[Located]) -> list[Located]:
+        """`located` with every hit that overlaps none of them, sorted."""
         if hits:
             bounds = units.bounds
+            preferred: tuple[set[Key], ...] | None = None
             for hit in hits:
-                # Context at the ends of a form is no part of the place: the bare hit may cover more than the value does.
                 start, end = bounds[hit.first][0], bounds[hit.last - 1][1]
-                if _within(located, start, end):
+                if located and _within(located, start, end):
                     continue
-                chosen = self._choose(hit, units.names, turn)
-                if chosen is not None:
-                    form, key, ambiguous = chosen
-                    if form.lead or form.tail:
-                        start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
-                    if not _overlaps(located, start, end):
-                        located.append(Located(start, end, *key, form.how, ambiguous))
-        located.sort()
+                entries = self._index.entries[hit.key]
+                if self.language == "zh":
+                    entries = tuple(entry for entry in entries if _stands_alone(entry[0], hit, units.names))
+                    if not entries:
+                        continue
+                form, group = entries[0]
+                key, ambiguous = self._groups[group][0], False
+                if len(entries) > 1 or len(self._groups[group]) > 1:
+                    if preferred is None:
+                        preferred = _labels(turn)
+                    form, key, ambiguous = self._choose(entries, _beside(hit, units.names), preferred)
+                # Context at the ends of a form ("at 7") is no part of the place.
+                start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
+                if not _overlaps(located, start, end):
+                    located.append(Located(start, end, *key, form.how, ambiguous))
+        if len(located) > 1:
+            located.sort()
         return located
 
-    def _choose(self, hit: Hit, names: Sequence[str], turn: Turn | None) -> tuple[Form, Key, bool] | None:
-        """Which value of which slot a hit shows."""
-        entries = self._index.entries[hit.key]
-        if self.language == "zh":
-            entries = tuple(entry for entry in entries if _stands_alone(entry[0], hit, names))
-            if not entries:
-                return None
-        form, group = entries[0]
-        keys = self._groups[group]
-        if len(entries) == 1 and len(keys) == 1:
-            return form, keys[0], False
+    def _choose(
+        self, entries: tuple[tuple[Form, Group], ...], beside: frozenset[str], preferred: tuple[set[Key], ...]
+    ) -> tuple[Form, Key, bool]:
+        """Which value of which slot a surface shows where several do: (form, value, whether others were as good)."""
         options = [(form, key) for form, group in entries for key in self._groups[group]]
-        if turn is not None:
-            said = {(act.domain, act.slot, act.value) for act in turn.acts}
-            preferred = [option for option in options if option[1] in said]
-            if not preferred:
-                held = {(cell.domain, cell.slot, value) for cell in turn.state for value in cell.values}
-                preferred = [option for option in options if option[1] in held]
-            options = preferred or options
-        if len(options) > 1:
-            beside = _beside(hit, names)
-            if beside:
-                options = [option for option in options if slot_name(option[1][1]) in beside] or options
+        for labels in preferred:
+            chosen = [option for option in options if option[1] in labels]
+            if chosen:
+                options = chosen
+                break
+        if len(options) > 1 and beside:
+            options = [option for option in options if slot_name(option[1][1]) in beside] or options
         return (*options[0], len(options) > 1 and len({slot_name(key[1]) for _, key in options}) > 1)
 
     def _add_labelled(self, turn: Turn, units: Cut, found: tuple[Signal, ...], located: list[Located]) -> None:
@@ -265,6 +271,14 @@ class Locator:
 
 
 Ranges = Sequence[tuple[int, int]] | Sequence[Located] | Sequence[tuple[int, ...]]
+
+
+def _labels(turn: Turn | None) -> tuple[set[Key], ...]:
+    """What a turn's acts say, and what its state holds."""
+    if turn is None:
+        return ()
+    said = {(act.domain, act.slot, act.value) for act in turn.acts if act.slot and act.value}
+    return said, {(cell.domain, cell.slot, value) for cell in turn.state for value in cell.values}
 
 
 def _overlaps(ranges: Ranges, start: int, end: int) -> bool:
