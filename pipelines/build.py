@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from pipelines import benchmarks, files
 from pipelines.books import Books, total
 from pipelines.engine import BeamEngine, Engine, PlainEngine
-from pipelines.errors import DialmillError
+from pipelines.errors import DialmillError, UsageError
 from pipelines.inputs import InputFile, find_inputs
 from pipelines.progress import Progress
 from pipelines.recipe import Recipe
@@ -29,6 +30,7 @@ from pipelines.stages.split import Layout, SplitPlanner
 #: A shard of an output holds about this many bytes of input.
 _SHARD_BYTES = 48 << 20
 _BOOKS = "books.msgpack"
+_LOCAL_RUNNERS = ("FnApiRunner", "DirectRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Job:
         return max(1, min(256, sum(one.size for one in self.inputs) // _SHARD_BYTES))
 
     @property
-    def params(self) -> dict[str, dict[str, type]]:
+    def params(self) -> dict[str, dict[str, set[type]]]:
         """The lineage options of each suite, for the Parquet schemas."""
         return {"standard": {}, **{suite.name: suite_params(suite.perturber) for suite in self.recipe.suite_plan()}}
 
@@ -58,8 +60,12 @@ def make_job(
     """A job from what the user named; looks at the input files and tells their formats apart.
 
     Raises:
-        DialmillError: unusable input.
+        DialmillError: unusable input or output.
     """
+    OutputFolder(output, overwrite).check()
+    for path in paths:
+        if not files.is_remote(path) and not files.is_remote(output) and Path(path).resolve().is_relative_to(Path(output).resolve()):
+            raise DialmillError(f"{output}: holds the input {path}, which replacing it would delete; name another folder with --output")
     return Job(recipe, seed, tuple(find_inputs(paths, source, allow_missing)), output, overwrite)
 
 
@@ -76,7 +82,7 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     pairs = engine.apply("compare across splits", CompareBand(), engine.group("bring similar dialogues together", milled.tagged["band"]))
     overlap = engine.apply("count overlaps", CountPairs(), engine.group("each pair once", pairs.main))
 
-    outs = engine.flatten("all outputs", [parsed.tagged["out"], milled.tagged["out"]])
+    outs = engine.flatten("all outputs", [read.tagged["out"], parsed.tagged["out"], milled.tagged["out"]])
     parts = engine.apply("write parts", WriteParts(folder, job.params), engine.group("collect shards", outs))
 
     books = engine.flatten("all books", [one.books for one in (read, parsed, milled, pairs, overlap, parts)])
@@ -114,6 +120,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         if books.faults:
             raise DialmillError("\n".join(sorted(books.faults)))
         books.check()
+        _check_readable(job, books)
         outputs = _finish_files(job, output.aside, books)
         made = manifest.make(job, books, layout, outputs)
         card_text = card.make(job, made).encode()
@@ -127,6 +134,17 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         return made
 
 
+def _check_readable(job: Job, books: Books) -> None:
+    """A run of which no record could be read was given another format than it was told."""
+    read = books.stage("read")
+    if read.entered and not read.out:
+        reasons = ", ".join(f"{reason} {number:,}" for reason, number in sorted(read.rejected.items()))
+        formats = ", ".join(sorted({one.source for one in job.inputs}))
+        raise DialmillError(
+            f"none of the {read.entered:,} records could be read as {formats} ({reasons}); is it another format? name it with --format"
+        )
+
+
 def _run_beam(build: Callable[[Engine], None], options: Sequence[str]) -> None:
     pipeline = make_pipeline(options)
     build(BeamEngine(pipeline))
@@ -138,27 +156,64 @@ def make_pipeline(options: Sequence[str]) -> Any:
     """A Beam pipeline. FnApiRunner is the local default, pinned: DirectRunner switches to another engine where it has a network.
 
     Raises:
-        DialmillError: Beam doesn't take the options.
+        UsageError: Beam doesn't take the options.
     """
     import logging
 
     # Without the gcp extra Beam warns through the root logger on import; that is no news to a local user.
     logging.getLogger().addHandler(logging.NullHandler())
     import apache_beam as beam
-    from apache_beam.options.pipeline_options import PipelineOptions
 
     arguments = list(options)
     if not any(option.split("=")[0] == "--runner" for option in arguments):
         arguments.append("--runner=FnApiRunner")
     try:
-        return beam.Pipeline(options=PipelineOptions(arguments))
+        return beam.Pipeline(options=check_options(arguments))
     except (ValueError, ImportError) as error:
-        raise DialmillError(f"Beam refused the options {' '.join(arguments)}: {error}") from None
+        raise UsageError(f"Beam refused the options {' '.join(arguments)}: {error}") from None
+
+
+def check_options(arguments: Sequence[str]) -> Any:
+    """The Beam options. Beam itself drops an option that it doesn't know with no more than a logged line; a local run refuses it here. Other
+    runners may take options of their own, which pass.
+
+    Raises:
+        UsageError: an unknown option of a local run, or a value that doesn't fit.
+    """
+    import contextlib
+    import io
+    import logging
+
+    from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+
+    dropped: list[str] = []
+    logger = logging.getLogger("apache_beam.options.pipeline_options")
+
+    def listen(record: logging.LogRecord) -> bool:
+        if record.getMessage().startswith("Discarding unparseable args"):
+            dropped.extend(map(str, record.args[0] if isinstance(record.args, tuple) and isinstance(record.args[0], list) else [record.args]))
+        return False
+
+    logger.addFilter(listen)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            found = PipelineOptions(list(arguments))
+            found.get_all_options()
+    except SystemExit:  # Beam's options are argparse's, which prints two hundred lines of usage and exits
+        raise UsageError(f"Beam refused the options {' '.join(arguments)}: {said.getvalue().strip().splitlines()[-1]}") from None
+    finally:
+        logger.removeFilter(listen)
+    runner = str(found.view_as(StandardOptions).runner)
+    if dropped and runner.rsplit(".", 1)[-1] in _LOCAL_RUNNERS:
+        raise UsageError(f"Beam knows no option {' '.join(dropped)} (options after -- are Beam's)")
+    return found
 
 
 def _finish_files(job: Job, folder: str, books: Books) -> list[dict[str, Any]]:
     """Joins the parts, and makes the files that no record went to."""
     expected = manifest.expected_files(job)
+    benchmark, blind = benchmarks.get(job.recipe.benchmark), job.recipe.held_out_labels
     shards: dict[str, list[int]] = {path: [] for path in expected}
     records: dict[str, int] = dict.fromkeys(expected, 0)
     for path, shard, number, _ in books.parts:
@@ -167,7 +222,7 @@ def _finish_files(job: Job, folder: str, books: Books) -> list[dict[str, Any]]:
     outputs = []
     for path in sorted(shards):
         for made, size, digest in join_parts(folder, path, shards[path], job.params):
-            schema = expected.get(path) or ("reject" if path.startswith("rejects/") else "dialogue")
+            schema = expected.get(path) or benchmark.schema_of(path, blind) or ("reject" if path.startswith("rejects/") else "dialogue")
             outputs.append({"path": made, "sha256": digest, "bytes": size, "records": records[path], "schema": schema})
     return outputs
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import DialmillError, UsageError
 from schemas.version import VERSION
+
+if TYPE_CHECKING:
+    from pipelines.verify import Findings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,22 +25,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "--" in words:
         cut = words.index("--")
         words, beam_options = words[:cut], words[cut + 1 :]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that can't show Chinese gets escapes, not a crash
+            stream.reconfigure(errors="backslashreplace")
     options = _parser().parse_args(words)
     try:
         code: int = options.run(options, beam_options)
+        sys.stdout.flush()
         return code
     except UsageError as error:
-        print(f"dialmill: {error}", file=sys.stderr)
-        return 2
+        return _fail(str(error), 2)
     except DialmillError as error:
-        for line in str(error).splitlines():
-            print(f"dialmill: {line}", file=sys.stderr)
-        return 1
+        return _fail(str(error), 1)
     except BrokenPipeError:
+        # The reader has seen enough (`| head`); what is left to flush at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("dialmill: interrupted; nothing was written", file=sys.stderr)
-        return 1
+        return _fail("interrupted; nothing was written", 1)
+    except OSError as error:
+        return _fail(f"{error.filename or 'the run'}: {error.strerror or error}; nothing was written", 1)
+    except Exception as error:
+        if os.environ.get("DIALMILL_TRACEBACK"):
+            raise
+        about = " ".join(str(error).split())
+        about = about if len(about) < 600 else f"{about[:200]} ... {about[-350:]}"
+        about = f"this is a fault of dialmill or of its engine, please report it: {type(error).__name__}: {about}"
+        return _fail(f"{about}\n(DIALMILL_TRACEBACK=1 shows where)", 1)
+
+
+def _fail(message: str, code: int) -> int:
+    for line in message.splitlines():
+        print(f"dialmill: {line}", file=sys.stderr)
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,11 +103,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _seed(text: str) -> int:
+    seed = int(text)
+    if not -(2**63) <= seed < 2**63:
+        raise argparse.ArgumentTypeError(f"must have 64 bits at most: {text}")
+    return seed
+
+
+_seed.__name__ = "int"  # what argparse calls a value that doesn't fit
+
+
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", dest="inputs", nargs="+", required=True, metavar="PATH", help="files, zips or folders of a published corpus")
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder to make; whole or absent")
     parser.add_argument("--format", metavar="SOURCE", help="the source's format; inferred without (`dialmill list sources`)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="the run seed (default 1)")
+    parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="the run seed (default 1)")
     parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
     parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
     parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
@@ -133,6 +165,7 @@ def _settings(options: argparse.Namespace) -> list[str]:
 def _run(options: argparse.Namespace, recipe: Any, beam_options: list[str]) -> int:
     from pipelines import build
 
+    _check_json(options)
     job = build.make_job(recipe, options.inputs, options.output, options.seed, options.format, options.overwrite, options.allow_missing)
     if options.dry_run:
         print(build.describe(job, beam_options))
@@ -151,11 +184,7 @@ def _validate(options: argparse.Namespace, beam_options: list[str]) -> int:
 
     checked = validate_path(options.path, options.schema)
     _write_json(options, checked.to_dict())
-    if not options.quiet and options.json_file != "-":
-        print(checked.text())
-    elif checked.problems:
-        print(checked.text(), file=sys.stderr)
-    return 1 if checked.problems else 0
+    return _tell(options, checked)
 
 
 def _verify(options: argparse.Namespace, beam_options: list[str]) -> int:
@@ -163,6 +192,10 @@ def _verify(options: argparse.Namespace, beam_options: list[str]) -> int:
 
     found = verify_folder(options.folder)
     _write_json(options, found.to_dict())
+    return _tell(options, found)
+
+
+def _tell(options: argparse.Namespace, found: Findings) -> int:
     if found.problems:
         print(found.text(), file=sys.stderr)
     elif not options.quiet and options.json_file != "-":
@@ -185,6 +218,12 @@ def _list(options: argparse.Namespace, beam_options: list[str]) -> int:
     if options.json_file != "-":
         print(listing_text(found))
     return 0
+
+
+def _check_json(options: argparse.Namespace) -> None:
+    """Finds out before the run that its result couldn't be written."""
+    if options.json_file not in (None, "-") and (Path(options.json_file).is_dir() or not Path(options.json_file).absolute().parent.is_dir()):
+        raise DialmillError(f"{options.json_file}: can't be written: no such folder, or a folder itself")
 
 
 def _write_json(options: argparse.Namespace, value: Any) -> None:

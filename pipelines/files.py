@@ -8,7 +8,8 @@ import posixpath
 import shutil
 import threading
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -36,13 +37,19 @@ def join(folder: str, *names: str) -> str:
     return posixpath.join(folder, *names) if is_remote(folder) else str(Path(folder, *names))
 
 
+def split_member(path: str) -> tuple[str, str]:
+    """(archive, member) of ``archive.zip!member``; (path, "") of any other path."""
+    archive, mark, member = path.partition(".zip" + MEMBER)
+    return (archive + ".zip", member) if mark else (path, "")
+
+
 def read_bytes(path: str) -> bytes:
     """The content of a file, or of a zip's member (``archive.zip!member``).
 
     Raises:
         InputError: missing, unreadable, or a broken archive.
     """
-    archive, _, member = path.partition(MEMBER) if ".zip" + MEMBER in path else (path, "", "")
+    archive, member = split_member(path)
     try:
         if member:
             with open_zip(archive) as opened:
@@ -52,12 +59,33 @@ def read_bytes(path: str) -> bytes:
                 content: bytes = stream.read()
                 return content
         return Path(archive).read_bytes()
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(path, f"is damaged: {error}", "download it again") from None
-    except RuntimeError as error:  # zipfile's way to say "encrypted"
-        raise InputError(path, str(error), "unpack it first") from None
+    except RuntimeError as error:  # zipfile's way to say "encrypted", or compressed in a way it doesn't know
+        raise InputError(path, f"can't be unpacked: {error}", "unpack it first") from None
     except OSError as error:
         raise InputError(path, error.strerror or str(error)) from None
+
+
+def read_head(path: str, count: int) -> bytes:
+    """The first `count` bytes of a file, or of a zip's member.
+
+    Raises:
+        InputError: as `read_bytes`.
+    """
+    archive, member = split_member(path)
+    if is_remote(path):
+        return read_bytes(path)[:count]
+    try:
+        if not member:
+            with Path(path).open("rb") as stream:
+                return stream.read(count)
+        with open_zip(archive) as opened, opened.open(member) as unpacked:
+            return unpacked.read(count)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise InputError(path, f"is damaged: {error}", "download it again") from None
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "check its permissions") from None
 
 
 @contextmanager
@@ -75,24 +103,32 @@ def open_zip(path: str) -> Iterator[zipfile.ZipFile]:
         raise InputError(path, error.strerror or str(error)) from None
     with stream:
         try:
-            with zipfile.ZipFile(stream) as opened:
-                yield opened
+            opened = zipfile.ZipFile(stream)
         except zipfile.BadZipFile:
-            raise InputError(path, "is no zip archive, or cut off", "download it again") from None
+            problem = "is no zip archive, or cut off" if size(path) else "is empty"
+            raise InputError(path, problem, "download it again") from None
+        with opened:
+            yield opened
 
 
-def list_files(folder: str) -> list[str]:
-    """All files below a folder, sorted, hidden ones left out."""
+def list_files(folder: str, skip: Callable[[Path], bool] | None = None) -> list[str]:
+    """All files below a folder, sorted, hidden ones left out, and all below a local folder inside it for which `skip` holds."""
     if is_remote(folder):
         (match,) = _beam().match([folder.rstrip("/") + "/**"])
         return sorted(found.path for found in match.metadata_list)
-    root = Path(folder)
-    found = (path for path in root.rglob("*") if path.is_file())
-    return sorted(str(path) for path in found if not any(part.startswith((".", "__MACOSX")) for part in path.relative_to(root).parts))
+    found: list[str] = []
+    for parent, inner, names in os.walk(folder):
+        inner[:] = [name for name in inner if not name.startswith((".", "__MACOSX")) and not (skip and skip(Path(parent, name)))]
+        found += [f"{parent.rstrip(os.sep)}{os.sep}{name}" for name in names if not name.startswith(".") and Path(parent, name).is_file()]
+    return sorted(found)
 
 
 def size(path: str) -> int | None:
-    """Bytes of a file, None if there is none."""
+    """Bytes of a file, or of a zip's member when unpacked; None if there is none."""
+    archive, member = split_member(path)
+    if member:
+        with open_zip(archive) as opened:
+            return opened.getinfo(member).file_size
     if is_remote(path):
         return int(_beam().match([path])[0].metadata_list[0].size_in_bytes) if _beam().exists(path) else None
     local = Path(path)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from pipelines import files
 from pipelines.errors import DialmillError, InputError
+from pipelines.sinks.folder import is_whole
 from pipelines.sources import registry
 from pipelines.sources.base import Role
 
 #: How much of a file is looked at to tell its format.
 HEAD_BYTES = 64 * 1024
+_MISSING, _EMPTY = "does not exist", "is empty"
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,14 @@ class InputFile:
     size: int
 
 
+class _Candidate(NamedTuple):
+    """A file that may be an input: where it lies, its name in the manifest, whether the user named it (and not a folder or zip around it)."""
+
+    path: str
+    shown: str
+    named: bool
+
+
 def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: bool = False) -> list[InputFile]:
     """The input files of a run, with formats told apart, in an order that doesn't depend on the machine.
 
@@ -39,38 +53,38 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
         InputError, DialmillError: nothing usable, a missing, empty or cut-off file, or an unknown format. All faults are told at once.
     """
     faults: list[str] = []
-    candidates: list[tuple[str, str, bool]] = []  # path, name in the manifest, named by the user
+    candidates: list[_Candidate] = []
     for path in paths:
         try:
             candidates += _expand(path.rstrip("/") if len(path) > 1 else path)
         except InputError as error:
-            if not allow_missing:
+            if not (allow_missing and error.problem in (_MISSING, _EMPTY)):
                 faults.append(str(error))
     sources = [registry.get(name) for name in ([source] if source else registry.names())]
     found: list[InputFile] = []
-    for path, shown, named in sorted(set(candidates), key=lambda candidate: candidate[1]):
+    for path, shown, named in _distinct(candidates):
         try:
-            data = files.read_bytes(path) if path.count(files.MEMBER) else _head(path)
-            head = data[:HEAD_BYTES].decode("utf-8", "replace")
-            roles = [(one.name, role) for one in sources if (role := one.role(path, head))]
-            if not data.strip():
+            head = files.read_head(path, HEAD_BYTES)
+            text = head.decode("utf-8", "replace")
+            roles = [(one.name, role) for one in sources if (role := one.role(path, text))]
+            if not head.strip():
                 if named or roles or path.endswith((".json", ".jsonl", ".tsv", ".txt")):
-                    raise InputError(shown, "is empty", "download or unpack it again, or leave it out")
+                    raise InputError(path, _EMPTY, "download or unpack it again, or leave it out with --allow-missing")
                 continue
             if not roles:
                 if named:
-                    raise InputError(shown, f"is not of a known format ({_known(sources)})", "see `dialmill list sources`; name one with --format")
+                    raise InputError(path, f"is not of a known format ({_known(sources)})", "see `dialmill list sources`; name one with --format")
                 continue
             roles = _narrow(roles)
             if len(roles) > 1:
                 names = ", ".join(name for name, _ in roles)
-                raise InputError(shown, f"could be any of {names}", "name one with --format")
+                raise InputError(path, f"could be any of {names}", "name one with --format")
             name, role = roles[0]
             if role in ("dialogues", "acts"):
-                _check_tail(path, shown)
-            found.append(InputFile(len(found), path, shown, name, role, files.size(path) or len(data)))
+                _check_tail(path)
+            found.append(InputFile(len(found), path, shown, name, role, files.size(path) or 0))
         except InputError as error:
-            if not (allow_missing and error.problem == "is empty"):
+            if not (allow_missing and error.problem == _EMPTY):
                 faults.append(str(error))
     if faults:
         raise DialmillError("\n".join(faults))
@@ -78,6 +92,23 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
         where = ", ".join(paths) or "nothing"
         raise DialmillError(f"{where}: no dialogues of a known format found ({_known(sources)}); name a file of dialogues, or its folder or zip")
     return found
+
+
+def _distinct(candidates: list[_Candidate]) -> list[_Candidate]:
+    """Each file once, under a name of its own, sorted by that name: names that two files share grow by their parent folders."""
+    once: dict[str, _Candidate] = {}
+    for path, shown, named in candidates:
+        real = path if files.is_remote(path) else os.path.realpath(path)
+        _, earlier, was_named = once.get(real, (path, shown, named))
+        once[real] = _Candidate(path, min(shown, earlier), named or was_named)
+    counts = Counter(one.shown for one in once.values())
+    distinct = [one if counts[one.shown] == 1 else one._replace(shown=real.replace("\\", "/").lstrip("/")) for real, one in once.items()]
+    shared = [one.shown.split("/") for one in distinct if counts[one.shown] == 0]
+    if shared:
+        # What all of them have in front says nothing.
+        common = next(depth for depth, parts in enumerate(zip(*shared, strict=False)) if len(set(parts)) > 1)
+        distinct = [one if counts[one.shown] else one._replace(shown="/".join(one.shown.split("/")[common:])) for one in distinct]
+    return sorted(distinct, key=lambda one: (one.shown, one.path))
 
 
 def _known(sources: Sequence[object]) -> str:
@@ -91,45 +122,39 @@ def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:
     return roles[:1]
 
 
-def _expand(path: str) -> list[tuple[str, str, bool]]:
+def _expand(path: str) -> list[_Candidate]:
     if files.is_folder(path):
-        inside = []
-        for item in files.list_files(path):
+        inside: list[_Candidate] = []
+        # A corpus folder may hold outputs of former runs, which are no part of the corpus.
+        for item in files.list_files(path, skip=is_whole):
             shown = item[len(path) :].lstrip("/\\").replace("\\", "/")
             inside += _members(item, shown, False)
         return inside
     if files.size(path) is None:
-        raise InputError(path, "does not exist", "check the path; --allow-missing goes on without it")
+        raise InputError(path, _MISSING, "check the path; --allow-missing goes on without it")
     return _members(path, re.split(r"[/\\]", path)[-1], True)
 
 
-def _members(path: str, shown: str, named: bool) -> list[tuple[str, str, bool]]:
+def _members(path: str, shown: str, named: bool) -> list[_Candidate]:
     if not path.endswith(".zip"):
-        return [(path, shown, named)]
+        return [_Candidate(path, shown, named)]
     with files.open_zip(path) as archive:
-        names = [
-            info.filename for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))
+        members = [
+            info for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))
         ]
-    return [(path + files.MEMBER + name, shown + files.MEMBER + name, False) for name in names if not name.startswith("__MACOSX")]
+    if any(info.flag_bits & 1 for info in members):
+        raise InputError(path, "is encrypted", "unpack it first")
+    names = [info.filename for info in members if not info.filename.startswith("__MACOSX")]
+    return [_Candidate(path + files.MEMBER + name, shown + files.MEMBER + name, False) for name in names]
 
 
-def _head(path: str) -> bytes:
-    if files.is_remote(path):
-        return files.read_bytes(path)[:HEAD_BYTES]
-    try:
-        with open(path, "rb") as stream:  # noqa: PTH123
-            return stream.read(HEAD_BYTES)
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error), "check its permissions") from None
-
-
-def _check_tail(path: str, shown: str) -> None:
+def _check_tail(path: str) -> None:
     """A JSON file that doesn't end in a bracket is cut off; found here, before a worker starts."""
-    if files.is_remote(path) or files.MEMBER in path:
+    if files.is_remote(path) or files.split_member(path)[1]:
         return
-    with open(path, "rb") as stream:  # noqa: PTH123
+    with Path(path).open("rb") as stream:
         stream.seek(max(0, stream.seek(0, 2) - 4096))
         tail = stream.read().rstrip()
     if path.endswith(".json") and tail[-1:] not in (b"}", b"]"):
         shown_tail = tail[-40:].decode("utf-8", "replace")
-        raise InputError(shown, f"is cut off: it ends in …{shown_tail!r}, not in a closing bracket", "download or unpack it again")
+        raise InputError(path, f"is cut off: it ends in …{shown_tail!r}, not in a closing bracket", "download or unpack it again")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.resources
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,8 @@ import yaml
 import perturbers
 from pipelines.errors import UsageError
 
+_SUITE_NAME = re.compile(r"\w(?:[\w.+-]*[\w+-])?")
+_STAGES = ("read", "filter", "split", "test_hard")
 Splits = Literal["auto", "official", "hash", "keep"]
 
 
@@ -54,7 +58,12 @@ class Recipe:
     held_out_labels: bool = False
 
     def __post_init__(self) -> None:
+        if not self.suites or len(set(self.suites)) < len(self.suites):
+            raise UsageError(f"suites must name one suite or more, each once, not {', '.join(self.suites) or 'none'}")
         for name in self.suites:
+            # Suites become folders, and stages in the books.
+            if not _SUITE_NAME.fullmatch(name) or name in _STAGES:
+                raise UsageError(f"{name!r} can't name a suite: letters, digits, and . _ + - between them, and none of {', '.join(_STAGES)}")
             if name != "standard" and name not in self.perturbations:
                 known = ", ".join(["standard", *self.perturbations])
                 raise UsageError(f"there is no suite {name!r} in recipe {self.benchmark}; it has: {known}")
@@ -115,7 +124,9 @@ def load(benchmark: str, file: str | None = None, settings: Iterable[str] = ()) 
             raise UsageError(f"--set expects key=value, found {setting!r}")
         key, _, inner = key.strip().partition(".")
         if inner:
-            values[key] = {**(values.get(key) or {}), inner: value}
+            # A size that was one number for all groups becomes one of each group that is named.
+            before = values.get(key)
+            values[key] = {**(before if isinstance(before, dict) else {}), inner: value}
         else:
             values[key] = value
     values.pop("benchmark", None)
@@ -188,9 +199,12 @@ def coerce(key: str, kind: Any, value: Any) -> Any:
     if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
         raise fault
     try:
-        return kind(value)
-    except (TypeError, ValueError):
+        made = kind(value)
+    except (TypeError, ValueError, OverflowError):
         raise fault from None
+    if (kind is float and not math.isfinite(made)) or (kind is int and isinstance(value, float) and made != value):
+        raise fault
+    return made
 
 
 def _describe(kind: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import textwrap
 import unicodedata
@@ -75,6 +76,8 @@ def find(folder: str, wanted: str) -> list[Dialogue]:
     found: list[Dialogue] = []
     some: list[str] = []
     wanted_source = wanted
+    # As JSON writes it: a quotation mark or a control character in an id stands escaped in the lines.
+    needle = json.dumps(wanted.split("/")[0], ensure_ascii=False)[1:-1].encode("utf-8", "replace")
     for path in sorted(root.glob("*/*.jsonl")):
         if path.stem == "test_hard":
             continue
@@ -83,7 +86,7 @@ def find(folder: str, wanted: str) -> list[Dialogue]:
                 if len(some) < 5:
                     some.append(decode(line).source_id)
                 # A text search first: parsing every record of a large folder takes minutes.
-                if wanted.split("/")[0].encode() in line:
+                if needle in line:
                     record = decode(line)
                     if wanted in (record.source_id, record.dialogue_id):
                         wanted_source = record.source_id

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import InputError, UsageError
+from pipelines.stages.overlap import measure, signature
+from pipelines.stages.split import SPLITS
 from schemas.dialogue import STANDARD, Dialogue, decode
 from schemas.validate import Report, names, validate_file
 
@@ -83,6 +85,8 @@ def verify_folder(folder: str) -> Findings:
     _check_books(manifest, findings)
     if not findings.problems:
         _check_records(root, manifest, findings)
+    if not findings.problems:
+        _check_overlap(root, manifest, findings)
     return findings
 
 
@@ -109,6 +113,18 @@ def _check_books(manifest: dict[str, Any], findings: Findings) -> None:
         if came != went:
             name = stage["name"]
             findings.problems.append(f"manifest.json: the books of stage {name!r} don't balance: {came} in and made, {went} out and rejected")
+    records = {item["path"]: item["records"] for item in manifest["outputs"]}
+    for stage in manifest["stages"]:
+        name, rejected = stage["name"], sum(stage["rejected"].values())
+        written = [records[path] for split in SPLITS if (path := f"dialogues/{name}/{split}.jsonl") in records]
+        if written and sum(written) != stage["out"]:
+            findings.problems.append(f"manifest.json: suite {name!r} has {sum(written)} records, its books say {stage['out']}")
+        # A turn that a suite leaves alone, and a test dialogue that isn't hard, are no rejects: they stand in their files.
+        if name in (*manifest["recipe"].get("suites", ()), "read", "filter", "split") and records.get(f"rejects/{name}.jsonl", 0) != rejected:
+            findings.problems.append(f"manifest.json: rejects/{name}.jsonl has not the {rejected} records that the books say")
+    for path, number in records.items():
+        if path.endswith(".parquet") and number != records.get(path.removesuffix(".parquet") + ".jsonl"):
+            findings.problems.append(f"manifest.json: {path} has not as many records as its JSONL twin")
     findings.checked.append(f"the books of {len(manifest['stages'])} stages balance")
 
 
@@ -131,6 +147,8 @@ def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> 
         if not report.ok:
             findings.add(report)
             continue
+        if report.records != item["records"]:
+            findings.problems.append(f"{item['path']}: holds {report.records} records, the manifest says {item['records']}")
         if item["schema"] != "dialogue" or not item["path"].startswith("dialogues/"):
             continue
         _, suite, name = item["path"].split("/")
@@ -143,7 +161,9 @@ def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> 
             place = split_of.setdefault((record.source, record.source_id), str(record.split))
             if place != record.split:
                 findings.problems.append(f"{item['path']}: the source of {record.dialogue_id} stands in {place} as well")
-            if suite != STANDARD and not any(step.outcome == "changed" for step in record.lineage):
+            # Where labels are held out, the lineage is in labels/.
+            held_out = manifest["recipe"].get("held_out_labels") and record.split == "test"
+            if suite != STANDARD and not held_out and not any(step.outcome == "changed" for step in record.lineage):
                 findings.problems.append(f"{item['path']}: {record.dialogue_id} is no variant: nothing was changed")
         if split != "test_hard":
             twice = ids & seen
@@ -151,8 +171,6 @@ def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> 
             seen |= ids
         elif not ids <= {record.dialogue_id for record in _records(path.with_name("test.jsonl"))}:
             findings.problems.append(f"{item['path']}: holds records that test doesn't")
-        if len(ids) != item["records"]:
-            findings.problems.append(f"{item['path']}: holds {len(ids)} records, the manifest says {item['records']}")
         twin = path.with_suffix(".parquet")
         with path.open("rb") as lines:
             pairs = zip(lines, read_rows(twin), strict=True)
@@ -163,3 +181,14 @@ def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> 
         if unequal:
             findings.problems.append(f"{item['path']}: its rows and those of {twin.name} are not equal")
     findings.checked.append(f"{len(seen)} records hold to their schema, in both forms, each source in one split")
+
+
+def _check_overlap(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
+    """Measures the overlap between splits again. Without the unperturbed suite there is nothing to measure it on."""
+    paths = [root / "dialogues" / STANDARD / f"{split}.jsonl" for split in SPLITS]
+    if not all(path.is_file() for path in paths):
+        return
+    found = measure(signature(record, str(record.split)) for path in paths for record in _records(path))
+    if found != manifest["overlap"]:
+        findings.problems.append(f"manifest.json: says the splits overlap by {manifest['overlap']}, they overlap by {found}")
+    findings.checked.append("the overlap between splits is as the manifest says")

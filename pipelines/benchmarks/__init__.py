@@ -33,6 +33,11 @@ class Benchmark(ABC):
         return {}
 
 
+    def schema_of(self, path: str, blind: bool) -> str | None:
+        """The schema of a release file that `release_files` can't foresee, None if `path` is no such file."""
+        return None
+
+
 #: name -> class, in the module of the same name.
 _REGISTRY = {"perturb": "Perturb", "raddle": "Raddle", "splits": "Splits"}
 

@@ -8,6 +8,7 @@ SOLOIST's special tokens ("[hotel_name]", "[value_time]"). `kb` needs a database
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -17,6 +18,8 @@ from schemas import Dialogue, Turn
 from . import Benchmark
 
 DOMAINS = ("attraction", "hotel", "restaurant", "train")
+
+_UNSAFE = re.compile(r"[^\w-]")
 
 #: Slot (as the state or the acts name it) -> the part after the domain in SOLOIST's token.
 _DOMAIN_TOKENS = {
@@ -68,7 +71,7 @@ class Raddle(Benchmark):
 
         if dialogue.split not in ("train", "test"):
             return
-        file = f"{suite}/{dialogue.domains[0]}.{dialogue.split}.soloist.json"
+        file = f"{suite}/{_file_name(dialogue.domains)}.{dialogue.split}.soloist.json"
         turns = soloist_turns(dialogue)
         if not turns:
             return
@@ -79,15 +82,26 @@ class Raddle(Benchmark):
         yield Out(f"release/{file}", order, len(turns), _joined(turns))
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
-        found = {}
+        paths = []
         for suite in suites:
             for domain in DOMAINS:
                 for split in ("train", "test") if suite == "standard" else ("test",):
-                    hidden = blind and split == "test"
-                    found[f"release/{suite}/{domain}.{split}.soloist.json"] = "soloist-inputs" if hidden else "soloist"
-                    if hidden:
-                        found[f"labels/release/{suite}/{domain}.{split}.soloist.json"] = "soloist-labels"
-        return found
+                    paths.append(f"release/{suite}/{domain}.{split}.soloist.json")
+                    if blind and split == "test":
+                        paths.append(f"labels/{paths[-1]}")
+        return {path: self.schema_of(path, blind) or "" for path in paths}
+
+    def schema_of(self, path: str, blind: bool) -> str | None:
+        if not path.endswith(".soloist.json"):
+            return None
+        if path.startswith("labels/"):
+            return "soloist-labels"
+        return "soloist-inputs" if blind and path.endswith(".test.soloist.json") else "soloist"
+
+
+def _file_name(domains: tuple[str, ...]) -> str:
+    """A safe file name for what a dialogue is about: its domain, or several joined by "+" where the recipe takes such dialogues."""
+    return "+".join(_UNSAFE.sub("_", domain) for domain in sorted(domains)) or "no_domain"
 
 
 def soloist_turns(dialogue: Dialogue) -> list[dict[str, object]]:

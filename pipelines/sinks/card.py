@@ -27,8 +27,11 @@ def strictest(licences: list[str]) -> str:
 def make(job: Job, manifest: dict[str, Any]) -> str:
     """The card of a finished run."""
     recipe = job.recipe
-    licences = sorted({str(item["licence"]) for item in manifest["inputs"] if item["records"]})
+    # A source that the recipe leaves out for its licence binds nothing.
+    used = [item for item in manifest["inputs"] if item["records"] and not (recipe.commercial and "NC" in str(item["licence"]))]
+    licences = sorted({str(item["licence"]) for item in used})
     binding = strictest(licences) if licences else "unknown"
+    counts = {item["path"]: item["records"] for item in manifest["outputs"]}
     front = {
         "pretty_name": f"{recipe.benchmark} by dialmill",
         "license": _HUB_NAMES.get(binding, "other"),
@@ -37,13 +40,14 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
         "configs": [
             {
                 "config_name": suite,
-                "data_files": [{"split": split, "path": f"dialogues/{suite}/{split}.parquet"} for split in SPLIT_FILES],
+                # The datasets library refuses a config with a split that has no rows.
+                "data_files": [{"split": split, "path": _rows_path(suite, split)} for split in SPLIT_FILES if counts.get(_rows_path(suite, split))],
                 **({"default": True} if place == 0 else {}),
             }
             for place, suite in enumerate(recipe.suites)
+            if any(counts.get(_rows_path(suite, split)) for split in SPLIT_FILES)
         ],
     }
-    counts = {item["path"]: item["records"] for item in manifest["outputs"]}
     lines = [
         "---",
         yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip(),
@@ -60,7 +64,7 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
         lines.append(f"| {suite} | " + " | ".join(f"{counts.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES) + " |")
     lines += ["", "## Sources", ""]
     lines += [
-        f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in manifest["inputs"] if item["records"]
+        f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in used
     ]
     lines += [
         "",
@@ -78,3 +82,7 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
     lines += ["", "The recipe, seed and a sha256 of every file stand in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]
     return "\n".join(lines)
+
+
+def _rows_path(suite: str, split: str) -> str:
+    return f"dialogues/{suite}/{split}.parquet"

@@ -6,6 +6,7 @@ A run writes aside and swaps its folder in at the end; a killed run leaves no tr
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -25,14 +26,15 @@ class OutputFolder:
     """
 
     def __init__(self, path: str, overwrite: bool) -> None:
-        self.path = path.rstrip("/") if files.is_remote(path) else str(Path(path).absolute())
+        # Where a link leads, so that the folder is made beside what it replaces and the link stays.
+        self.path = path.rstrip("/") if files.is_remote(path) else os.path.realpath(path)
         self.overwrite = overwrite
         if files.is_remote(path):
             self.aside = self.path + ".dialmill-partial"
         else:
-            target = Path(self.path)
-            self.aside = str(target.with_name(f".{target.name}.dialmill-partial"))
+            self.aside = str(self._beside("dialmill-partial"))
         self._lock: IO[str] | None = None
+        self._made: list[Path] = []  #: parents of the output that weren't there, the outermost last
 
     def check(self) -> None:
         """Raises `DialmillError` if the output can't be written there; called before any work."""
@@ -41,18 +43,24 @@ class OutputFolder:
                 raise DialmillError(f"{self.path}: exists already; --overwrite replaces it")
             return
         target = Path(self.path)
-        old = self._old()
-        if old.exists() and not target.exists():
-            old.rename(target)  # a run was killed between its two renames
-        if target.exists() and not target.is_dir():
-            raise DialmillError(f"{self.path}: is a file; name a folder with --output")
-        if target.is_dir() and any(target.iterdir()):
+        if target == target.parent:
+            raise DialmillError(f"{self.path}: is no folder of its own; name one with --output")
+        try:
+            if target.exists() and not target.is_dir():
+                raise DialmillError(f"{self.path}: is a file; name a folder with --output")
+            if not target.is_dir() or not any(target.iterdir()):
+                return
             if not self.overwrite:
                 raise DialmillError(f"{self.path}: exists already; --overwrite replaces it, or name another folder with --output")
-            if not (target / MANIFEST).exists():
+            if not is_whole(target):
                 raise DialmillError(
-                    f"{self.path}: holds files but no {MANIFEST}, so dialmill didn't write it and won't replace it; empty it yourself"
+                    f"{self.path}: holds files but no {MANIFEST} of dialmill's, so dialmill didn't write it and won't replace it; empty it yourself"
                 )
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> DialmillError:
+        return DialmillError(f"{self.path}: can't be written: {error.strerror or error}; name another folder with --output")
 
     def __enter__(self) -> OutputFolder:
         self.check()
@@ -61,25 +69,59 @@ class OutputFolder:
             return self
         aside = Path(self.aside)
         try:
+            self._made = [parent for parent in aside.parents if not parent.exists()]
             aside.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = aside.with_name(aside.name + ".lock").open("w")
-            self._take_lock()
+            self._take_lock(aside.with_name(aside.name + ".lock"))
+            old, target = self._old(), Path(self.path)
+            if old.exists() and not target.exists():
+                old.rename(target)  # a run was killed between its two renames
+                self.check()
+            files.remove(str(old))
             files.remove(self.aside)
             aside.mkdir()
         except OSError as error:
-            raise DialmillError(f"{self.path}: can't be written: {error.strerror or error}; name another folder with --output") from None
+            self._leave()
+            raise self._unwritable(error) from None
+        except DialmillError:
+            self._leave()
+            raise
         return self
 
-    def _take_lock(self) -> None:
-        assert self._lock is not None
+    def _take_lock(self, path: Path) -> None:
         try:
             import fcntl
         except ImportError:  # no such locks on Windows: two runs into one folder are the user's care there
             return
+        lock = path.open("w")
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The other run may have ended, and deleted the file, between the opening and the locking.
+            ours = path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino
         except BlockingIOError:
-            raise DialmillError(f"{self.path}: another run is writing there now; wait for it, or name another folder with --output") from None
+            ours = False
+        if not ours:
+            lock.close()
+            raise DialmillError(f"{self.path}: another run is writing there now; wait for it, or name another folder with --output")
+        self._lock = lock
+
+    def _leave(self) -> None:
+        """Takes back everything but a committed folder."""
+        for _ in range(3):
+            try:
+                files.remove(self.aside)
+                break
+            except OSError:  # interrupted workers may still write a file
+                time.sleep(0.2)
+        if self._lock is not None:
+            # Deleted while it is held, so that no other run can hold it under a name that is gone.
+            Path(self._lock.name).unlink(missing_ok=True)
+            self._lock.close()
+            self._lock = None
+        for parent in self._made:
+            try:
+                parent.rmdir()
+            except OSError:
+                break
 
     def commit(self, manifest: bytes) -> None:
         """Writes the manifest, the mark of a whole folder, and swaps the folder in."""
@@ -108,14 +150,21 @@ class OutputFolder:
         with files.create(files.join(self.path, MANIFEST)) as stream:
             stream.write(manifest)
 
-    def _old(self) -> Path:
+    def _beside(self, ending: str) -> Path:
         target = Path(self.path)
-        return target.with_name(f".{target.name}.dialmill-old")
+        return target.parent / f".{target.name}.{ending}"
+
+    def _old(self) -> Path:
+        return self._beside("dialmill-old")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        files.remove(self.aside)
-        if self._lock is not None:
-            lock = Path(self._lock.name)
-            self._lock.close()
-            if error is None or not isinstance(error, DialmillError) or "another run" not in str(error):
-                lock.unlink(missing_ok=True)
+        self._leave()
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether dialmill made a local folder, whole: it has a manifest, and the manifest is dialmill's."""
+    manifest = folder / MANIFEST
+    if not manifest.is_file():
+        return False
+    with manifest.open("rb") as stream:
+        return stream.read(64).lstrip(b"{ \r\n").startswith(b'"dialmill"')

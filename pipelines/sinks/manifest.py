@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pipelines.stages.split import Layout
 
 SPLIT_FILES = ("train", "valid", "test", "test_hard")
+_OUR_FAULTS = ("reader_failed", "perturber_failed", "invalid_record")
 #: Packages whose versions can change the output.
 _PACKAGES = ("apache-beam", "pyarrow", "msgspec", "jieba", "pypinyin", "nlpaug")
 
@@ -44,6 +45,7 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) 
     notes = {name: number for name, number in sorted(books.notes.items()) if name != "listed_but_absent"}
     if notes:
         warnings.append("the sources have flaws that were handled by rule: " + ", ".join(f"{name} {number}" for name, number in notes.items()))
+    warnings += _rejections(books)
     for pair, kinds in sorted(books.overlap.items()):
         warnings.append(f"{pair}: " + ", ".join(f"{number} pairs of {kind} copies" for kind, number in sorted(kinds.items())))
     return {
@@ -60,6 +62,22 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) 
         "notes": dict(sorted(books.notes.items())),
         "warnings": warnings,
     }
+
+
+def _rejections(books: Books) -> list[str]:
+    """What a user should look at among the rejected: records that couldn't be read, faults of our own, and an empty result."""
+    found = []
+    unread = books.stage("read").rejected
+    if unread:
+        counts = ", ".join(f"{reason} {number}" for reason, number in sorted(unread.items()))
+        found.append(f"{sum(unread.values())} dialogues could not be read and stand in rejects/read.jsonl: {counts}")
+    ours = {reason: sum(stage.rejected.get(reason, 0) for stage in books.stages.values()) for reason in _OUR_FAULTS}
+    if any(ours.values()):
+        counts = ", ".join(f"{reason} {number}" for reason, number in ours.items() if number)
+        found.append(f"faults of dialmill or of its engines cost some records ({counts}); rejects/ has them, please report them")
+    if not books.stage("split").out:
+        found.append("no dialogue came through: every one was rejected")
+    return found
 
 
 def _versions() -> dict[str, str]:

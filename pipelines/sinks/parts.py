@@ -14,9 +14,10 @@ from typing import Any
 from pipelines import files
 from pipelines.books import Books
 from pipelines.stages.base import Item, Stage, out_pieces
+from schemas.arrow import Params
 
 #: Options of each suite's steps by suite, for its Parquet schema.
-SuiteParams = Mapping[str, Mapping[str, type]]
+SuiteParams = Mapping[str, Params]
 
 
 def has_parquet(path: str) -> bool:
@@ -70,7 +71,7 @@ def rows(content: bytes, schema: Any) -> Any:
     ).select(schema.names)
 
 
-def write_rows(stream: Any, contents: Iterable[bytes], params: Mapping[str, type]) -> int:
+def write_rows(stream: Any, contents: Iterable[bytes], params: Params) -> int:
     """JSON lines of canonical records as one Parquet file; the number of rows."""
     from schemas.arrow import arrow_schema, write_parquet
 
@@ -107,7 +108,7 @@ def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams) -
         yield twin, len(data), hashlib.sha256(data).hexdigest()
 
 
-def _join_rows(stream: Any, parts: list[str], params: Mapping[str, type]) -> None:
+def _join_rows(stream: Any, parts: list[str], params: Params) -> None:
     from pyarrow import parquet
 
     from schemas.arrow import arrow_schema, write_parquet

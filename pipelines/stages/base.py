@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -75,8 +75,22 @@ class Reject(msgspec.Struct):
 
     def out(self) -> Out:
         """The line, ordered by file and place."""
+        self.evidence, self.source_id = _printable(self.evidence), _printable(self.source_id)
         place = msgspec.json.encode([self.file or "", self.index or 0, self.source_id or "", self.suite or "", self.variant or 0])
         return Out(f"rejects/{self.stage}.jsonl", b"\0" + place, 1, msgspec.json.encode(self))
+
+
+#: What a reject quotes of its record, in characters.
+_EVIDENCE = 500
+Text = TypeVar("Text", str, None, "str | None")
+
+
+def _printable(text: Text) -> Text:
+    """Text that UTF-8 can carry, of a length that can be read."""
+    if text is None:
+        return text
+    short = text if len(text) <= _EVIDENCE else text[:_EVIDENCE] + "…"
+    return short.encode("utf-8", "backslashreplace").decode()
 
 
 def dialogue_order(dialogue: Dialogue) -> bytes:

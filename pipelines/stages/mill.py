@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import msgspec
 
 from perturbers import Chain, Perturber, Skipped, variants
 from pipelines.benchmarks import Benchmark
 from pipelines.recipe import Recipe
-from schemas import Dialogue, Step
+from schemas import Dialogue
+from schemas.arrow import complete_options
 from schemas.dialogue import encode, unpack
 from schemas.validate import Validator, check_dialogue
 
@@ -21,18 +22,16 @@ from .overlap import banded, signature
 from .split import Fact, Layout
 
 
-def suite_params(perturber: Perturber | None) -> dict[str, type]:
+def suite_params(perturber: Perturber) -> dict[str, set[type]]:
     """The options that the lineage of a suite can hold, with their types: the fields of its Parquet column."""
-    if perturber is None:
-        return {}
     links = perturber.links if isinstance(perturber, Chain) else (perturber,)
-    found: dict[str, type] = {}
+    found: dict[str, set[type]] = {}
     for link in links:
         hints = get_type_hints(type(link))
         for field in dataclasses.fields(link):
             kind = hints[field.name]
-            found[field.name] = kind if kind in (bool, int, float, str) else str
-    return dict(sorted(found.items()))
+            found.setdefault(field.name, set()).add(kind if kind in (bool, int, float, str) else str)
+    return found
 
 
 class Mill(Stage):
@@ -72,23 +71,30 @@ class Mill(Stage):
             counted = self.books.stage(name)
             counted.entered += 1
             counted.made += self.recipe.variants - 1
-            for variant, made in enumerate(variants(perturber, source, self.seed, self.recipe.variants)):
+            for variant, made in enumerate(self._variants(perturber, source)):
                 if isinstance(made, Skipped):
+                    reason, _, evidence = made.reason.partition(": ")
+                    made = Skipped(reason)
                     self.books.reject(name, made.reason)
-                    evidence = source.turns[0].utterance
+                    evidence = evidence or source.turns[0].utterance
                     yield "out", Reject(name, made.reason, evidence, file, index, source_id, name, variant).out().item(1)
                     continue
                 self._count_turns(name, source, made)
-                steps = tuple(self._complete(step, self.params[name]) for step in made.lineage)
+                # Every step of a suite has the same option keys, so that JSON lines and Parquet rows are equal.
+                steps = tuple(step.replace(params=complete_options(step.params, self.params[name])) for step in made.lineage)
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=steps)
                 yield from self._emit(made, name, file, index)
 
-    @staticmethod
-    def _complete(step: Step, options: dict[str, Any]) -> Step:
-        """Every step of a suite has the same option keys, so that JSON lines and Parquet rows are equal."""
-        if step.params is None or len(step.params) == len(options):
-            return step
-        return step.replace(params={key: step.params.get(key) for key in options})
+    def _variants(self, perturber: Perturber, source: Dialogue) -> Iterable[Dialogue | Skipped]:
+        """The variants of one dialogue. A perturber that fails on it costs the variants that were still to come, not the run."""
+        count = self.recipe.variants
+        made = 0
+        try:
+            for variant in variants(perturber, source, self.seed, count):
+                yield variant
+                made += 1
+        except Exception as error:
+            yield from [Skipped(f"perturber_failed: {type(error).__name__}: {error}")] * (count - made)
 
     def _count_turns(self, suite: str, source: Dialogue, made: Dialogue) -> None:
         users = sum(turn.speaker == "user" for turn in source.turns)

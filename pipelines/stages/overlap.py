@@ -12,7 +12,8 @@ from zlib import crc32
 
 import msgspec
 
-from pipelines.books import Books
+from pipelines.books import Books, total
+from pipelines.engine import PlainEngine
 from schemas import Dialogue
 
 from .base import Item, Stage
@@ -20,6 +21,8 @@ from .split import SPLITS, fingerprint
 
 _BINS = 32
 _ROWS = 4
+_EMPTY = 0xFFFFFFFF
+_NOTHING = (_EMPTY,) * _ROWS
 #: Two dialogues are near copies from this share of equal minima.
 NEAR = 0.8
 
@@ -37,7 +40,7 @@ def signature(dialogue: Dialogue, split: str) -> Signature:
     """The minima of the hashed word trigrams (character trigrams where a language has no blanks) of a dialogue."""
     text = fingerprint(dialogue)
     words = list(text) if dialogue.language == "zh" else text.split()
-    minima = [0xFFFFFFFF] * _BINS
+    minima = [_EMPTY] * _BINS
     previous, last = "", ""
     for word in words:
         mixed = crc32(f"{previous} {last} {word}".encode("utf-8", "surrogatepass"))
@@ -53,7 +56,15 @@ def banded(sig: Signature) -> Iterable[Item]:
     packed = msgspec.msgpack.encode(sig)
     for start in range(0, _BINS, _ROWS):
         band = sig.minima[start : start + _ROWS]
-        yield f"{start} {band}", packed
+        # A short dialogue leaves most bins empty; what it lacks is no likeness.
+        if band != _NOTHING:
+            yield f"{start} {band}", packed
+
+
+def likeness(one: Signature, other: Signature) -> float:
+    """The estimated Jaccard similarity: the share of equal minima among the bins that one of the two fills."""
+    filled = [(a, b) for a, b in zip(one.minima, other.minima, strict=True) if not a == b == _EMPTY]
+    return sum(a == b for a, b in filled) / len(filled) if filled else 0.0
 
 
 class CompareBand(Stage):
@@ -68,10 +79,9 @@ class CompareBand(Stage):
         for one, other in combinations(members, 2):
             if one.split == other.split:
                 continue
-            equal = sum(a == b for a, b in zip(one.minima, other.minima, strict=True)) / _BINS
-            if one.exact == other.exact and equal == 1:
+            if one.exact == other.exact and one.minima == other.minima:
                 kind = "exact"
-            elif equal >= NEAR:
+            elif likeness(one, other) >= NEAR:
                 kind = "near"
             else:
                 continue
@@ -88,3 +98,12 @@ class CountPairs(Stage):
         pair, kind, _, _ = element[0].split("\t", 3)
         self.books.add(Books(overlap={pair: {kind: 1}}))
         return ()
+
+
+def measure(signatures: Iterable[Signature]) -> dict[str, dict[str, int]]:
+    """The overlap between splits, by pair of splits and kind, of dialogues at hand."""
+    engine = PlainEngine()
+    bands = engine.group("", [band for one in signatures for band in banded(one)])
+    pairs = engine.group("", engine.apply("", CompareBand(), bands).main)
+    books = total(data for _, data in engine.apply("", CountPairs(), pairs).books)
+    return {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(books.overlap.items())}

@@ -27,7 +27,7 @@ _KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split"}
 class ReadFile(Stage):
     """An input file (by its number) into pieces keyed by dialogue id. A file that can't be used is a fault in the books, and the run fails."""
 
-    tags = ()
+    tags = ("out",)
 
     def __init__(self, inputs: list[InputFile], licences: dict[str, str]) -> None:
         self.inputs, self.licences = inputs, licences
@@ -38,8 +38,16 @@ class ReadFile(Stage):
         try:
             data = files.read_bytes(one.path)
             source = registry.get(one.source)
-            for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.shown, data)):
+            # The path itself, not how it is shown: its folders can tell the split, however the user named the file.
+            for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.path, data)):
                 records += kind == "dialogue"
+                fault = _id_fault(source_id)
+                if fault is not None:
+                    if kind == "dialogue":
+                        self.books.stage("read").entered += 1
+                        self.books.reject("read", fault)
+                        yield "out", Reject("read", fault, repr(source_id), one.shown, index, source_id).out().item(1)
+                    continue
                 yield "main", (source_id, _PLACE.pack(kind[0].encode(), one.number, index) + squeeze(content))
         except InputError as error:
             self.books.faults.append(str(error))
@@ -55,6 +63,13 @@ class ReadFile(Stage):
                 "role": one.role,
             }
         )
+
+
+def _id_fault(source_id: str) -> str | None:
+    """Why an id can't name a dialogue, None if it can."""
+    if not source_id.strip():
+        return "empty_id"
+    return None if source_id.isascii() or source_id.encode("utf-8", "replace").decode() == source_id else "lone_surrogate"
 
 
 class JoinAndParse(Stage):
@@ -92,6 +107,10 @@ class JoinAndParse(Stage):
             dialogue = source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
         except RecordError as error:
             yield self._reject("read", error, first, source_id)
+            return
+        except Exception as error:
+            # A record that a reader didn't foresee costs that record, not the run; the manifest warns of it.
+            yield self._reject("read", RecordError("reader_failed", f"{type(error).__name__}: {error}"), first, source_id)
             return
         read.out += 1
         for step in dialogue.lineage:

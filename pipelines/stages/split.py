@@ -178,7 +178,8 @@ class SplitPlanner:
                 if missing:
                     absent = state["named"].get(source, {})
                     listed = ", ".join(f"{split} ({absent[split]} listed, none in the input)" if absent.get(split) else split for split in missing)
-                    lacking.append(f"{source} has no data for its official {listed}")
+                    none_listed = set(have) == {""} and not absent
+                    lacking.append(f"{source} came without split lists" if none_listed else f"{source} has no data for its official {listed}")
             if lacking and recipe.splits == "official":
                 warnings.append("; ".join(lacking))
             elif lacking:
@@ -213,6 +214,10 @@ class SplitPlanner:
                 bounds[split] = (ends[0], ends[-1])
             else:
                 bounds[split] = (places[0], places[-1])
+        train, test = bounds.get("train"), bounds.get("test")
+        if proportional and train and test and test[0][0] <= train[1][0]:
+            # Copies of one text share a rank: where the border falls among them, they stay on its train side (case B11).
+            bounds["test"] = ((train[1][0] + 1, ""), test[1])
         return bounds
 
     def _shares(self, group: str, available: int) -> dict[str, int]:
