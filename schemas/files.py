@@ -209,6 +209,8 @@ def _document_kind(document: Any, name: str) -> str | None:
         keys = first.keys() if isinstance(first, dict) else set()
         for kind, marks in (
             ("soloist", {"history", "reply"}),
+            ("soloist-inputs", {"history", "name"}),
+            ("soloist-labels", {"belief", "reply"}),
             ("dstc9-labels", {"target"}),
             ("multiwoz22", {"dialogue_id", "turns", "services"}),
             ("risawoz", {"dialogue_id", "dialogue"}),

@@ -82,17 +82,17 @@ def read_acts(dialog_act: dict[str, Any], where: str, notes: Notes) -> tuple[Act
     Raises:
         RecordError: `wrong_type`.
     """
-    acts: dict[Act, None] = {}
+    acts: list[Act] = []
     for label, pairs in dialog_act.items():
         if type(pairs) is not list:
             raise RecordError("wrong_type", f"{where}.{label}: expected an array of [slot, value], found {json_kind(pairs)}")
         if not pairs:
-            acts.update(dict.fromkeys(_acts(label, "none", "none")[0]))
+            acts += _acts(label, "none", "none")[0]
         for pair in pairs:
             slot, value = pair if type(pair) is list and len(pair) == 2 else (None, None)
             if type(slot) is not str:
                 notes.add("act_malformed")
-                acts.update(dict.fromkeys(_acts(label, "none", "none")[0]))
+                acts += _acts(label, "none", "none")[0]
                 continue
             for one in value if type(value) is list else (value,):
                 said = one if type(one) is str else normalise.scalar_text(one)
@@ -102,9 +102,8 @@ def read_acts(dialog_act: dict[str, Any], where: str, notes: Notes) -> tuple[Act
                 found, note = _acts(label, slot, said)
                 if note is not None:
                     notes.add(note)
-                for act in found:
-                    acts[act] = None
-    return tuple(acts)
+                acts += found
+    return tuple(acts) if len(acts) < 2 else tuple(dict.fromkeys(acts))
 
 
 def read_claim(text: str, entry: tuple[str, str, str], start: int, end: int) -> Claim | None:

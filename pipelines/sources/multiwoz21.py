@@ -32,7 +32,7 @@ from .base import (
     take,
     take_if,
 )
-from .spans import Claim, from_tokens, settle, token_bounds
+from .spans import Claim, Tokens, settle
 
 _SPLITS = {"train": b"train", "val": b"valid", "valid": b"valid", "dev": b"valid", "test": b"test"}
 _LIST = re.compile(r"(train|val|valid|dev|test)ListFile(?:\.json|\.txt)?", re.IGNORECASE)
@@ -155,7 +155,10 @@ def _states(log: list[Any], notes: Notes) -> list[State]:
         elif following != last_cells:
             where = f"log[{number + 1}].metadata"
             # From turn to turn one domain changes, seldom two.
-            parts = {domain: parts[domain] if last_cells.get(domain) == cell else _state(domain, cell, where) for domain, cell in following.items()}
+            parts = {
+                domain: parts[domain] if domain in parts and last_cells[domain] == cell else _state(domain, cell, where)
+                for domain, cell in following.items()
+            }
             state = tuple(chain.from_iterable(parts.values()))
             last = state if state != last else last
             last_cells = following
@@ -222,11 +225,11 @@ def _spans(turn: dict[str, Any], text: str, acts: tuple[Act, ...], state: State,
     elif type(entries) is not list:
         raise RecordError("wrong_type", f"{where}.span_info: expected an array, found {json_kind(entries)}")
     elif entries:
-        bounds = token_bounds(text)
+        tokens = Tokens(text)
         for entry in entries:
             label, slot, value, first, last = entry if type(entry) is list and len(entry) == 5 else (None, None, None, None, None)
             if type(label) is str and type(slot) is str and type(value) is str and type(first) is int and type(last) is int:
-                claim = multiwoz.read_claim(text, (label, slot, value), *from_tokens(bounds, first, last))
+                claim = multiwoz.read_claim(text, (label, slot, value), *tokens.place(first, last))
                 if claim is None:
                     notes.add("span_mismatch")
                 else:

@@ -167,8 +167,8 @@ def _spans(text: str, acts: tuple[Act, ...], told: State, notes: Notes) -> tuple
 
 def _domains(named: list[Any], turns: list[Turn]) -> tuple[str, ...]:
     """The release's own list; where it has none, the domains in order of appearance."""
-    wrong = next((name for name in named if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise RecordError("wrong_type", f"domains: expected strings, found {json_kind(wrong)}")
+    for name in named:
+        if not isinstance(name, str):
+            raise RecordError("wrong_type", f"domains: expected strings, found {json_kind(name)}")
     talk = [name for turn in turns for name in (*(act.domain for act in turn.acts), *(entry.domain for entry in turn.state))]
     return tuple(dict.fromkeys(name for name in ([name.lower() for name in named] or talk) if name != GENERAL))

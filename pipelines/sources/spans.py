@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import pairwise
 from typing import NamedTuple
 
 from perturbers.values import find_span
@@ -41,24 +41,26 @@ class Settled(NamedTuple):
     ambiguous: int = 0
 
 
-def token_bounds(text: str) -> tuple[list[int], list[int] | None]:
-    """Where the tokens of `text` start and end, cut at blanks as ``text.split()`` does it; for `from_tokens`.
+class Tokens:
+    """The tokens of a text, cut at blanks as ``text.split()`` does it, and where they stand."""
 
-    No ends where there is one blank between any two tokens: there, each ends one before the next starts.
-    """
-    words = text.split()
-    if " ".join(words) == text:
-        return list(accumulate([len(word) + 1 for word in words], initial=0)), None
-    bounds = [match.span() for match in _TOKEN.finditer(text)]
-    return [start for start, _ in bounds], [end for _, end in bounds]
+    __slots__ = ("_bounds", "_words")
 
+    def __init__(self, text: str) -> None:
+        self._words = text.split()
+        # With one blank between any two words, which is nearly always, lengths alone give the places.
+        regular = " ".join(self._words) == text
+        self._bounds = None if regular else [match.span() for match in _TOKEN.finditer(text)]
 
-def from_tokens(bounds: tuple[list[int], list[int] | None], first: int, last: int) -> tuple[int, int]:
-    """Character offsets of the tokens `first` to `last`, both inclusive. Indices out of range, or in the wrong order, give an empty range."""
-    starts, ends = bounds
-    if not 0 <= first <= last < len(starts) - (ends is None):
-        return 0, 0
-    return starts[first], ends[last] if ends is not None else starts[last + 1] - 1
+    def place(self, first: int, last: int) -> tuple[int, int]:
+        """Character offsets of the tokens `first` to `last`, both inclusive. Indices out of range, or in the wrong order, give an empty range."""
+        words = self._words
+        if not 0 <= first <= last < len(words):
+            return 0, 0
+        if self._bounds is not None:
+            return self._bounds[first][0], self._bounds[last][1]
+        start = len(" ".join(words[:first])) + 1 if first else 0
+        return start, start + (len(words[first]) if first == last else len(" ".join(words[first : last + 1])))
 
 
 def fold(text: str) -> str:
@@ -126,7 +128,7 @@ def settle(text: str, claims: Sequence[Claim], language: str = "en") -> Settled:
         else:
             spans.append(Span(place[0], place[1], text[place[0] : place[1]], claim.domain, claim.slot, claim.value))
     counts = _search(text, open_claims, spans, [claim.value for claim in claims], language) if open_claims else (0, 0, 0)
-    if len(spans) > 1:
+    if any(left.start >= right.start for left, right in pairwise(spans)):  # type: ignore[operator]  # these spans have offsets
         spans = sorted(dict.fromkeys(spans), key=_reading_order)
     return Settled(tuple(spans), *counts)
 
