@@ -11,11 +11,20 @@ from .tokens import tokens
 
 
 class Phrase(NamedTuple):
-    """A phrase of the table: its words after the first, and its short forms with cumulative weights."""
+    """A phrase of the table: its words after the first, and its short forms with cumulative weights.
+
+    `share` in (0, 1] says how often it is shortened at all; a `final` phrase only before a pause (a mark, a blank or the end).
+    """
 
     rest: tuple[str, ...]
     forms: tuple[str, ...]
     cumulative: tuple[float, ...]
+    share: float
+    final: bool
+
+
+#: A phrase whose weights sum up to this is shortened whenever a style shortens.
+_FULL = 8.0
 
 
 @cache
@@ -25,6 +34,8 @@ def phrases(language: str) -> dict[str, tuple[Phrase, ...]]:
     for text, cell in rows(language, "chat"):
         words = [text[start:end] for start, end in tokens(text, language)]
         pairs = [entry.rpartition("=") for entry in alternatives(cell)]
-        phrase = Phrase(tuple(words[1:]), tuple(form for form, _, _ in pairs), tuple(accumulate(float(weight) for _, _, weight in pairs)))
+        cumulative = tuple(accumulate(float(weight) for _, _, weight in pairs))
+        share = min(1.0, cumulative[-1] / _FULL)
+        phrase = Phrase(tuple(words[1:]), tuple(form for form, _, _ in pairs), cumulative, share, text.endswith("$"))
         table.setdefault(words[0], []).append(phrase)
     return {first: tuple(sorted(found, key=lambda phrase: -len(phrase.rest))) for first, found in table.items()}

@@ -79,32 +79,30 @@ _WEIGHT_BY_LENGTH = (0.0, 0.0, 0.0, 0.08, 0.6, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
 
 
 @cache
-def frequent_words() -> frozenset[str]:
-    """Frequent English words with their regular forms, lower case."""
-    words = {word.lower() for word in _words("words")} | _words("untouched")
-    for word in list(words):
-        if len(word) < 3:
-            continue
-        stem = word[:-1] if word.endswith("e") else word
-        words.update((word + "s", word + "ly", stem + "ed", stem + "ing", stem + "er"))
-        if word.endswith("y"):
-            words.update((word[:-1] + "ies", word[:-1] + "ied", word[:-1] + "ily"))
-    return frozenset(words)
-
-
-@cache
 def _words(name: str) -> frozenset[str]:
     return frozenset(word for row in rows("en", name) for word in row[0].split())
 
 
 @cache
 def _misspellings() -> dict[str, tuple[str, ...]]:
-    known = frequent_words()
-    table = {}
-    for word, cell in rows("en", "misspellings"):
-        if forms := tuple(form for form in alternatives(cell) if form not in known):
-            table[word] = forms
-    return table
+    return {word: tuple(alternatives(cell)) for word, cell in rows("en", "misspellings")}
+
+
+@cache
+def frequent_words() -> frozenset[str]:
+    """Frequent English words with their regular forms, lower case."""
+    words = {word.lower() for word in _words("words")} | _words("untouched")
+    regular: set[str] = set()
+    for word in words:
+        if len(word) < 3:
+            continue
+        stem = word[:-1] if word.endswith("e") else word
+        regular.update((word + "s", word + "ly", stem + "ed", stem + "ing", stem + "er"))
+        if word.endswith("y"):
+            regular.update((word[:-1] + "ies", word[:-1] + "ied", word[:-1] + "ily"))
+    # Not all of these forms are words: "begining" is how people misspell one.
+    regular.difference_update(*_misspellings().values())
+    return frozenset(words | regular)
 
 
 def slip_weight(word: str) -> float:

@@ -68,7 +68,7 @@ def _sound(word: str, rng: Rng) -> str | None:
     rng.shuffle(places)
     for place in places:
         usual = _pairs("confusions").get(word[place])
-        written = rng.choice(usual) if usual and rng.chance(0.3) else _page(word[place], rng)
+        written = rng.choice(usual) if usual and rng.chance(0.7) else _page(word[place], rng)
         if written:
             return word[:place] + written + word[place + 1 :]
     return None

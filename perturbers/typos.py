@@ -7,7 +7,7 @@ What RADDLE calls the typo and abbreviation noise of users ("Plz tell me addr an
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -55,8 +55,8 @@ _HABITS: dict[str, Habits] = {
     "chat": Habits(slips=False, shortens=True, lower=0.9, stop=0.6),
     "mixed": Habits(slips=True, shortens=True, lower=0.35, stop=0.15),
 }
-#: The weight of a short form beside that of a slip in a word of six letters (1).
-_SHORT = 1.0
+#: Above this rate a long word (of so many letters) may slip twice, the more often the higher the rate.
+_DENSE, _LONG = 0.3, 8
 #: Characters that can make one word of several runs of letters.
 _JOINING = frozenset("'’@/[]<>&")
 #: A lost apostrophe is the commonest slip of all, and one of chat style too.
@@ -64,10 +64,14 @@ _APOSTROPHE = 1.5
 
 
 class Word(NamedTuple):
-    """What can happen to a word: how prone it is to be hit, and the ways, whatever stands around it."""
+    """What can happen to a word, whatever stands around it: how prone it is to be hit at all, to slip, to be shortened, and the ways.
+
+    A slip in a word of six letters weighs 1, and so does a short form that people always use.
+    """
 
     weight: float
     slip: float
+    short: float
     plain: str | None
     phrases: tuple[Phrase, ...]
     lower: str
@@ -89,7 +93,8 @@ class _Words(dict[str, Word]):
         rules = typing_zh if self.language == "zh" else typing_en
         slip = rules.slip_weight(text) if self.habits.slips else 0.0
         plain = typing_en.without_apostrophe(text) if rules is typing_en else None
-        word = self[text] = Word(slip + (_SHORT if short else 0.0) + (_APOSTROPHE if plain else 0.0), slip, plain, short, lower)
+        readiness = max((phrase.share for phrase in short), default=0.0)
+        word = self[text] = Word(slip + readiness + (_APOSTROPHE if plain else 0.0), slip, readiness, plain, short, lower)
         return word
 
 
@@ -193,25 +198,19 @@ class Typos(TurnPerturber):
         cumulative = list(accumulate([word[0] for _, _, word in free]))
         if not cumulative or not cumulative[-1]:
             return []
-        random = rng.random
-        count = bisect(_binomial(len(free), self.rate), random())
-        if count < 2:
-            # The common case, without weighing all the words against each other.
-            hit = self._hit(text, language, free, bisect(cumulative, random() * cumulative[-1], 0, len(free) - 1), rng)
-            if hit is not None:
-                return [hit]
-        # Efraimidis and Spirakis: exponential variables with these rates, in order, are a weighted sample without replacement.
-        order = sorted((-log(1.0 - random()) / weight, place) for place, weight in enumerate(word[0] for _, _, word in free) if weight)
+        count = max(1, bisect(_binomial(len(free), self.rate), rng.random()))
+        # Two Chinese words side by side, both wrong, are past reading: at low rates hits keep apart.
+        apart = 1 if self.rate <= _DENSE else 0
         hits: list[Hit] = []
-        for _, place in order:
+        for place in _order(cumulative, count, rng):
             start, end, _ = free[place]
-            if any(hit.start < end and start < hit.end for hit in hits):
+            if hits and any(hit.start < end + apart and start < hit.end + apart for hit in hits):
                 continue
             hit = self._hit(text, language, free, place, rng)
-            if hit is None or any(other.start < hit.end and hit.start < other.end for other in hits):
+            if hit is None or any(other.start < hit.end + apart and hit.start < other.end + apart for other in hits):
                 continue
             hits.append(hit)
-            if len(hits) >= count:
+            if len(hits) == count:
                 break
         hits.sort()
         return hits
@@ -221,11 +220,13 @@ class Typos(TurnPerturber):
         start, end, word = free[place]
         if word.plain is not None and rng.random() * word.weight < _APOSTROPHE:
             return Hit(start, end, word.plain)
-        if word.phrases and rng.random() * (word.slip + _SHORT) < _SHORT:
+        if word.phrases and rng.random() * (word.slip + word.short) < word.short:
             for phrase in word.phrases:
                 last = place + len(phrase.rest)
                 if last < len(free) and _follows(text, free, place, phrase.rest, "" if language == "zh" else " "):
                     end = free[last][1]
+                    if phrase.final and text[end : end + 1].isalnum():
+                        continue
                     typed = _in_case_of(text[start], rng.weighted(phrase.forms, phrase.cumulative))
                     return Hit(start, end, typed) if typed != text[start:end] else None
         if not word.slip:
@@ -234,9 +235,20 @@ class Typos(TurnPerturber):
         if language == "zh":
             slipped = None if start and text[start - 1] in _NUMERALS else typing_zh.slip(text[start:end], rng)
         else:
-            twice = self.rate > 0.3 and end - start >= 8 and rng.chance(self.rate - 0.3)
+            twice = self.rate > _DENSE and end - start >= _LONG and rng.chance(self.rate - _DENSE)
             slipped = typing_en.slip(text[start:end], rng, 2 if twice else 1)
         return Hit(start, end, slipped) if slipped is not None else None
+
+
+def _order(cumulative: Sequence[float], count: int, rng: Rng) -> Iterator[int]:
+    """Places by weight, in random order; all of them, some more than once: the first are drawn with replacement, which suffices for a few."""
+    random = rng.random
+    total = cumulative[-1]
+    for _ in range(2 * count):
+        yield bisect(cumulative, random() * total, 0, len(cumulative) - 1)
+    # Efraimidis and Spirakis: exponential variables with these rates, in order, are a weighted sample without replacement.
+    weights = [after - before for before, after in zip((0.0, *cumulative), cumulative, strict=False)]
+    yield from (place for _, place in sorted((-log(1.0 - random()) / weight, place) for place, weight in enumerate(weights) if weight > 1e-9))
 
 
 def _follows(text: str, free: list[_Free], place: int, rest: tuple[str, ...], gap: str) -> bool:
@@ -256,5 +268,5 @@ def _in_case_of(first: str, form: str) -> str:
 
 
 #: In Chinese the word after a numeral belongs to it (三个人, 50元左右).
-_NUMERALS = frozenset("零一二三四五六七八九十百千万亿两俩半几第每多0123456789０１２３４５６７８９")
+_NUMERALS = frozenset("零一二三四五六七八九十百千万亿两俩半几第每0123456789０１２３４５６７８９")
 

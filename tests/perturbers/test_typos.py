@@ -1,0 +1,408 @@
+"""Typos: human-like, keyed, spread, and never on what carries a label."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections import Counter
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perturbers import OptionError, homophones, typing_en, typing_zh
+from perturbers.chat import phrases
+from perturbers.checks import distance
+from perturbers.lexicon import alternatives, rows
+from perturbers.rng import Rng
+from perturbers.typos import Typos
+from schemas import Act, Dialogue, Span, Turn
+from schemas.edits import edit_text, invert
+
+ENGLISH = [
+    "i need a cheap hotel in the north",
+    "I'm looking for a restaurant in the centre of town please.",
+    "What's the phone number and address of the museum?",
+    "Can you book a table for 5 people at 17:30 on saturday?",
+    "Thank you so much, that's all I need for today.",
+    "I don't care about the price range, but it should have free parking.",
+    "is there a train from cambridge to london kings cross after 9:15",
+    "Yes, please book it for me and give me the reference number.",
+    "No, thanks. I think that will be everything. Goodbye!",
+    "Could you recommend an attraction that is interesting for children?",
+    "are there any guesthouses available with internet for tomorrow",
+    "We would like to leave on Tuesday and arrive before noon.",
+    "please tell me the postcode as well",
+    "how much is the entrance fee and when does it open",
+    "Great, I also want information about the swimming pool.",
+    "My friends will be arriving at the station this evening",
+    "Actually, I changed my mind because the weather is terrible",
+    "it doesn't matter which area as long as there's a garden",
+    "I would rather stay somewhere quiet, without traffic",
+    "sounds good, let's make a reservation for the same group",
+]
+CHINESE = [
+    "你好，我想在苏州找一家中等价位的火锅店，人均消费50元左右。",
+    "请问拙政园的开放时间是几点？",
+    "谢谢你，没有别的问题了，再见。",
+    "附近有没有五星级的酒店可以推荐一下？",
+    "帮我订一张明天去上海的火车票，三个人。",
+    "这部电影的导演是谁？主演有哪些？",
+    "好的，麻烦你告诉我它的地址和电话号码吧。",
+    "我朋友下周要来玩，想带他去看看古镇。",
+    "这家医院的门诊时间是什么时候？",
+    "我不想吃辣的，有什么清淡一点的推荐吗？",
+    "那里的门票贵不贵？",
+    "我需要一辆空间大的车，价格在20万以内。",
+    "怎么走比较方便，能坐地铁直达吗？",
+    "明天的天气怎么样，会不会下雨？",
+    "请帮我查一下这趟航班的准点率。",
+    "听说这个景点很有特色，评分高吗？",
+    "孩子想报一个数学补习班，周末上课的。",
+    "笔记本电脑的内存是多少，屏幕多大？",
+    "我们准备自己开车过去，有停车场吗？",
+    "真的太感谢了，下次有需要再联系你。",
+]
+
+
+def dialogue(*utterances: str, source_id: str = "D1", language: str = "en") -> Dialogue:
+    turns = tuple(Turn(turn=place, speaker="user", utterance=utterance) for place, utterance in enumerate(utterances))
+    return Dialogue(dialogue_id=source_id, source="test", source_id=source_id, language=language, turns=turns)
+
+
+def typed(text: str, perturber: Typos | None = None, seed: int = 1, **options: str) -> str:
+    return (perturber or Typos()).perturb(dialogue(text, **options), seed=seed).turns[0].utterance
+
+
+def located(text: str, *values: tuple[str, str], number: int = 0) -> Turn:
+    """A turn with a span and an act for each (slot, value), which stands verbatim in the text."""
+    spans = [Span(text.index(value), text.index(value) + len(value), value, "restaurant", slot, value) for slot, value in values]
+    acts = tuple(Act("inform", "restaurant", slot, value) for slot, value in values)
+    return Turn(turn=number, speaker="user", utterance=text, spans=tuple(sorted(spans, key=lambda span: span.start or 0)), acts=acts)
+
+
+# ------------------------------------------------------------------ the named cases
+
+
+def test_b12_variants_differ_across_seeds_and_numbers_and_repeat_to_the_byte() -> None:
+    text = "i need a cheap hotel in the north"
+    source = dialogue(text).replace(turns=(located(text, ("pricerange", "cheap"), ("area", "north")),))
+    made = {(seed, variant): Typos().perturb(source, seed, variant) for seed in (1, 2) for variant in range(3)}
+    for one, other in combinations(made, 2):
+        assert made[one].turns[0].utterance != made[other].turns[0].utterance, (one, other)
+    for (seed, variant), record in made.items():
+        assert Typos().perturb(source, seed, variant) == record
+        assert "cheap" in record.turns[0].utterance.split() and "north" in record.turns[0].utterance.split()
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "2"])
+def test_b13_the_output_does_not_depend_on_the_hash_seed(hash_seed: str) -> None:
+    program = (
+        "from tests.perturbers.test_typos import *\n"
+        "for texts, language in ((ENGLISH, 'en'), (CHINESE, 'zh')):\n"
+        "    print(ascii([t.utterance for t in Typos(rate=0.3).perturb(dialogue(*texts, language=language), seed=4).turns]))"
+    )
+    environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": "."}
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    here = [
+        ascii([turn.utterance for turn in Typos(rate=0.3).perturb(dialogue(*texts, language=language), seed=4).turns])
+        for texts, language in ((ENGLISH, "en"), (CHINESE, "zh"))
+    ]
+    assert result.stdout.splitlines() == here
+
+
+@pytest.mark.parametrize("text", ["ok", "17:30", "?", "no", "7", "CB2 1AB", "", " ", "[value_area]", "🙂"])
+@pytest.mark.parametrize("style", ["typing", "mixed"])
+def test_b14_nothing_to_hit_is_a_reason_and_no_variant(text: str, style: str) -> None:
+    variant = Typos(rate=1.0, style=style).perturb(dialogue(text), seed=1)  # type: ignore[arg-type]
+    assert variant.turns == dialogue(text).turns
+    assert [skip.reason for skip in variant.lineage[0].skipped] == ["no_edit_possible"]
+    assert variant.lineage[0].outcome == "skipped"
+
+
+def test_b15_text_outside_the_edits_stays_the_same_to_the_byte() -> None:
+    text = 'ping 10.0.0.7, then "apt-get -f install" — don\'t\treboot\u00a0?'
+    for seed in range(60):
+        turn = Typos(rate=0.4).perturb(dialogue(text), seed).turns[0]
+        assert turn.original == text
+        assert edit_text(text, turn.edits) == turn.utterance
+        assert edit_text(turn.utterance, invert(text, turn.edits)) == text
+        for kept in ('10.0.0.7, ', '"', '— ', '\t', '\u00a0?'):
+            assert kept in turn.utterance
+        assert "10.0.0.7" in turn.utterance and turn.utterance.count(" ") == text.count(" ")
+
+
+def test_b16_values_of_several_words_and_placeholders_are_untouched_and_their_offsets_move() -> None:
+    text = "Book the Golden Wok Inn for 5 at 17:30, [value_area] side"
+    values = [("name", "Golden Wok Inn"), ("people", "5"), ("time", "17:30")]
+    source = dialogue(text).replace(turns=(located(text, *values),))
+    moved = 0
+    for seed in range(40):
+        turn = Typos(rate=0.6).perturb(source, seed).turns[0]
+        assert "[value_area]" in turn.utterance
+        for span, (_, value) in zip(turn.spans, values, strict=True):
+            assert span.start is not None and turn.utterance[span.start : span.end] == span.text == value
+            assert span.status == "kept"
+            moved += span.start != text.index(value)
+    assert moved > 10
+
+
+def test_follow_mode_hits_values_and_their_spans_say_so() -> None:
+    text = "i want to eat at the golden house restaurant tonight"
+    source = dialogue(text).replace(turns=(located(text, ("name", "golden house")),))
+    seen = Counter()  # type: ignore[var-annotated]
+    for seed in range(80):
+        turn = Typos(rate=0.5, style="typing", values="follow").perturb(source, seed).turns[0]
+        (span,) = turn.spans
+        if span.status != "lost":
+            assert span.start is not None and turn.utterance[span.start : span.end] == span.text
+        assert span.value == "golden house"
+        assert (span.status == "kept") == (span.text == "golden house")
+        seen[span.status] += 1
+    assert seen["changed"] > 10
+
+
+def test_noise_falls_all_over_the_text_and_not_on_one_place() -> None:
+    # NL-Augmenter resets the seed in every call: 62 % of its first typos fall on character 3.
+    text = "could somebody please recommend another excellent restaurant downtown serving wonderful breakfast"
+    first = Counter(
+        Typos(style="typing").perturb(dialogue(text, source_id=f"D{number}"), seed=1).turns[0].edits[0].start for number in range(2000)
+    )
+    assert sum(first.values()) == 2000
+    assert max(first.values()) / 2000 < 0.06
+    assert len(first) > 60
+
+
+def test_output_does_not_depend_on_what_was_perturbed_before() -> None:
+    alone = typed(ENGLISH[3], source_id="X")
+    typos = Typos()
+    for text in reversed(ENGLISH):
+        typos.perturb(dialogue(text, source_id="Y"), seed=9)
+    assert typed(ENGLISH[3], typos, source_id="X") == alone
+
+
+# ------------------------------------------------------------------ rate and style
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3])
+def test_the_rate_is_the_share_of_words_hit(rate: float) -> None:
+    words = hit = 0
+    for number in range(300):
+        text = ENGLISH[number % 20] + " " + ENGLISH[(number + 7) % 20]
+        turn = Typos(rate=rate, style="typing").perturb(dialogue(text, source_id=str(number)), seed=1).turns[0]
+        words += len(text.split())
+        # Slips never add or remove blanks, so that words correspond; a lost capital is not a hit.
+        assert len(turn.utterance.split()) == len(text.split())
+        hit += sum(a.lower() != b.lower() for a, b in zip(text.split(), turn.utterance.split(), strict=True))
+    assert hit / words == pytest.approx(rate, rel=0.25)
+
+
+def test_at_the_highest_rate_every_word_that_can_be_hit_is() -> None:
+    text = "could somebody recommend wonderful restaurants"
+    turn = Typos(rate=1.0, style="typing").perturb(dialogue(text), seed=1).turns[0]
+    assert all(a != b for a, b in zip(text.split(), turn.utterance.split(), strict=True))
+
+
+def test_chat_style_shortens_lowers_and_drops_the_full_stop() -> None:
+    text = "Please give me the address. Thank you."
+    made = {typed(text, Typos(style="chat", rate=0.5), seed=seed) for seed in range(60)}
+    assert any("addr" in one for one in made) and any("plz" in one or "pls" in one for one in made)
+    assert any(one == one.lower() for one in made) and any(not one.endswith(".") for one in made)
+    assert all(one.split()[-1].rstrip(".") for one in made)
+
+
+def test_chat_style_without_a_short_form_makes_a_slip() -> None:
+    assert typed("somewhere expensive", Typos(style="chat")) != "somewhere expensive"
+
+
+@pytest.mark.parametrize("options", [{"rate": 0}, {"rate": 1.01}, {"style": "loud"}, {"values": "drop"}, {"tries": 0}])
+def test_options_out_of_range_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(OptionError, match="typos: "):
+        Typos(**options)  # type: ignore[arg-type]
+
+
+def test_applying_twice_gives_the_same_edits() -> None:
+    from perturbers.values import Locator
+
+    for text in ENGLISH:
+        source = dialogue(text)
+        view = Locator(source).view(source.turns[0])
+        drawn = Typos(rate=0.5).draw(view, Rng("key", text))
+        assert Typos(rate=0.5).apply(view, drawn) == Typos(rate=0.5).apply(view, drawn)  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------ English
+
+
+def test_slips_make_no_frequent_word_and_keep_the_first_letter() -> None:
+    words = "hotel train need book want restaurant there place cheaper looking price street please parking".split()
+    known = typing_en.frequent_words()
+    first = total = 0
+    for word in words:
+        for key in range(150):
+            slipped = typing_en.slip(word, Rng(word, key))
+            assert slipped and slipped != word and slipped not in known
+            first += slipped[0] != word[0]
+            total += 1
+    assert first / total < 0.08
+
+
+def test_the_kinds_of_slips_have_the_shares_that_people_show() -> None:
+    # Without the well-known misspellings, which have shares of their own.
+    kinds = Counter()  # type: ignore[var-annotated]
+    word = "wonderfully"
+    for key in range(4000):
+        slipped = typing_en.slip(word, Rng("shares", key))
+        assert slipped is not None
+        if len(slipped) == len(word):
+            kinds["transpose" if sorted(slipped) == sorted(word) else "substitute"] += 1
+        else:
+            kinds["insert" if len(slipped) > len(word) else "delete"] += 1
+    share = {kind: count / 4000 for kind, count in kinds.items()}
+    assert 0.22 < share["substitute"] < 0.42
+    assert 0.22 < share["delete"] < 0.35
+    assert 0.2 < share["insert"] < 0.35  # with doubled letters
+    assert 0.08 < share["transpose"] < 0.2
+
+
+@pytest.mark.parametrize("word", ["not", "no", "never", "without", "seven", "twenty", "noon", "ok", "a", "BBQ", "café", "x1"])
+def test_some_words_are_never_mistyped(word: str) -> None:
+    assert typing_en.slip_weight(word) == 0
+
+
+@pytest.mark.parametrize(("word", "without"), [("don't", "dont"), ("What’s", "Whats"), ("I'm", "Im"), ("I'd", None), ("we're", None), ("he'll", None)])
+def test_apostrophes_get_lost_only_where_the_word_stays_the_same(word: str, without: str | None) -> None:
+    assert typing_en.without_apostrophe(word) == without
+
+
+def test_case_is_kept_in_slips() -> None:
+    for key in range(50):
+        assert typing_en.slip("Hotel", Rng(key)) != typing_en.slip("Hotel", Rng(key)).lower()  # type: ignore[union-attr]
+        assert typing_en.slip("HOTEL", Rng(key)).isupper()  # type: ignore[union-attr]
+
+
+def test_the_chat_table_touches_no_label() -> None:
+    untouched = {word for row in rows("en", "untouched") for word in row[0].split()}
+    for phrase, cell in rows("en", "chat"):
+        forms = [entry.rpartition("=")[0] for entry in alternatives(cell)]
+        assert forms and phrase not in forms and phrase == phrase.lower()
+        assert len(forms) == len(set(forms))
+        for form in forms:
+            # "ph no" is no negation, and the checks know it.
+            words = set(form.removesuffix(" no").split()) - set(phrase.split())
+            assert untouched.isdisjoint(words) and not any(word.isdigit() for word in words), (phrase, form)
+    table = dict(rows("en", "chat"))
+    assert "i'd" not in table and "not" not in table
+    assert {"please", "thanks", "address", "phone number", "reservation", "information", "what's", "people", "tomorrow"} <= set(table)
+
+
+def test_a_misspelling_differs_from_its_word_and_is_no_other_word() -> None:
+    known = typing_en.frequent_words()
+    for word, cell in rows("en", "misspellings"):
+        for form in alternatives(cell):
+            assert form != word and form not in known, (word, form)
+            # Not a new word either: a slip or two away.
+            assert distance(word, form) <= 3
+
+
+# ------------------------------------------------------------------ Chinese
+
+
+def test_chinese_slips_sound_alike_and_never_touch_numbers_or_negation() -> None:
+    for text in CHINESE:
+        for seed in range(25):
+            turn = Typos(rate=0.4, style="typing").perturb(dialogue(text, language="zh"), seed).turns[0]
+            before, after = text, turn.utterance
+            for character in "一三五零不没别0257":
+                assert before.count(character) == after.count(character), (before, after)
+
+
+def test_the_word_after_a_numeral_is_left_alone() -> None:
+    text = "帮我订三张票，住两晚，要5个房间"
+    for seed in range(80):
+        after = typed(text, Typos(rate=1.0), seed=seed, language="zh")
+        for kept in ("三张", "两晚", "5个"):
+            assert kept in after, after
+
+
+def test_most_chinese_slips_have_the_same_sound() -> None:
+    table = homophones.table()
+    kinds = Counter()  # type: ignore[var-annotated]
+    for word in "推荐 附近 景点 餐厅 评分 价格 酒店 电影 喜欢 朋友 知道 天气 消费 导演 医院 出发 车次 风力".split():
+        for key in range(60):
+            slipped = typing_zh.slip(word, Rng(word, key))
+            assert slipped and slipped != word
+            if len(slipped) != len(word):
+                kinds["length"] += 1
+            elif all(a == b or table.sounds[a].pinyin == table.sounds[b].pinyin for a, b in zip(word, slipped, strict=True) if b in table.sounds):
+                kinds["same"] += 1
+            else:
+                kinds["other"] += 1
+    total = sum(kinds.values())
+    assert kinds["same"] / total > 0.6 and kinds["length"] / total < 0.1
+
+
+def test_the_table_of_homophones_is_what_its_sources_give() -> None:
+    import jieba
+    import pypinyin
+
+    if (jieba.__version__, pypinyin.__version__) != ("0.42.1", "0.55.0"):
+        pytest.skip("the table was computed with jieba 0.42.1 and pypinyin 0.55.0")
+    shipped = homophones.Path(homophones.__file__).parent / "lexicons" / "zh" / "homophones.tsv"
+    assert homophones.compute() == shipped.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["chat", "confusions", "glyphs"])
+def test_chinese_lists_hold_no_label(name: str) -> None:
+    never = set("一三五六七八九十百千万两几不没未无")
+    for text, cell in rows("zh", name):
+        plain = text.rstrip("$")
+        for form in (entry.rpartition("=")[0] if name == "chat" else entry for entry in alternatives(cell)):
+            assert form and form != plain
+            assert never.isdisjoint(set(form) - set(plain)), (text, form)
+
+
+def test_thanks_are_only_shortened_before_a_pause() -> None:
+    (thanks,) = (phrase for phrase in phrases("zh")["谢谢"] if not phrase.rest)
+    assert thanks.final
+    for seed in range(60):
+        assert "谢啦的" not in typed("谢谢您的帮助。", Typos(style="chat", rate=1.0), seed=seed, language="zh")
+
+
+# ------------------------------------------------------------------ anything at all
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(st.sampled_from("abcdeHOtln '’.,?!~-0179:@[]_\t\u00a0éß中不的三🙂\u0301") | st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.sampled_from(["en", "zh"]),
+    st.sampled_from(["typing", "chat", "mixed"]),
+    st.floats(0.01, 1.0),
+)
+def test_any_text_is_changed_by_exact_edits_or_skipped(text: str, language: str, style: str, rate: float) -> None:
+    variant = Typos(rate=rate, style=style).perturb(dialogue(text, language=language), seed=1)  # type: ignore[arg-type]
+    turn = variant.turns[0]
+    if turn.original is None:
+        assert turn.utterance == text and variant.lineage[0].skipped
+    else:
+        assert turn.original == text and turn.utterance.split() != text.split()
+        assert edit_text(text, turn.edits) == turn.utterance
+
+
+# ------------------------------------------------------------------ published data sets rest on this
+
+
+def test_the_output_is_pinned() -> None:
+    # When this changes on purpose: raise `Typos.version`, then update the hashes and say so in the changelog.
+    def digest(texts: list[str], language: str) -> str:
+        hasher = hashlib.sha256()
+        for style in ("typing", "chat", "mixed"):
+            for turn in Typos(rate=0.2, style=style).perturb(dialogue(*texts, language=language), seed=1).turns:  # type: ignore[arg-type]
+                hasher.update(turn.utterance.encode("utf-8") + b"\n")
+        return hasher.hexdigest()
+
+    assert Typos.version == 1
+    assert digest(ENGLISH, "en") == "PINNED_EN"
+    assert digest(CHINESE, "zh") == "PINNED_ZH"
