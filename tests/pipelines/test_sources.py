@@ -106,14 +106,17 @@ def test_split_lists_in_every_spelling(data: bytes) -> None:
     assert base.list_lines("valListFile.json", data) == ["A", "B"]
 
 
-@pytest.mark.parametrize(("data", "message"), [(b"\n", "empty"), (b'{"a": 1}', "JSON object"), (b"[1]", "expected a dialogue id"), (b"\xff", "UTF-8")])
+@pytest.mark.parametrize(
+    ("data", "message"), [(b"\n", "empty"), (b'{"a": 1}', "JSON object"), (b"[1]", "expected a dialogue id"), (b"\xff", "UTF-8")]
+)
 def test_what_is_no_split_list(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         base.list_lines("valListFile.json", data)
 
 
 def test_a_record_without_an_id_gets_a_name_to_be_rejected_under() -> None:
-    found = list(base.records_with_id("dir/dialogues_001.json", b'[{"dialogue_id": "A.json"}, {}, {"dialogue_id": 3}, 7, {"dialogue_id": "B", "x": NaN}]'))
+    data = b'[{"dialogue_id": "A.json"}, {}, {"dialogue_id": 3}, 7, {"dialogue_id": "B", "x": NaN}]'
+    found = list(base.records_with_id("dir/dialogues_001.json", data))
     assert [name for name, _ in found] == ["A.json", "dialogues_001.json#1", "dialogues_001.json#2", "dialogues_001.json#3", "B"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.sources.spans import Claim, from_tokens, prove, settle, token_bounds, whole, widen
+from pipelines.sources.spans import Claim, Tokens, prove, settle, whole, widen
 
 
 def _claim(value: str, start: int | None = None, end: int | None = None, slot: str = "name") -> Claim:
@@ -15,20 +15,21 @@ def _claim(value: str, start: int | None = None, end: int | None = None, slot: s
 
 @given(st.text("ab .\t\n\u00a0\u2003\x1c", max_size=20))
 def test_tokens_are_those_of_split(text: str) -> None:
-    bounds = token_bounds(text)
-    for place, word in enumerate(text.split()):
-        start, end = from_tokens(bounds, place, place)
-        assert text[start:end] == word
-    count = len(text.split())
-    assert from_tokens(bounds, count, count) == (0, 0)
-    assert from_tokens(bounds, -1, 0) == (0, 0)
-    assert from_tokens(bounds, 1, 0) == (0, 0)
+    tokens, words = Tokens(text), text.split()
+    for first, word in enumerate(words):
+        for last in range(first, len(words)):
+            start, end = tokens.place(first, last)
+            assert text[start:end].split() == words[first : last + 1]
+            assert text[start : start + len(word)] == word
+            assert end == len(text) or text[end].isspace()
+    for first, last in ((len(words), len(words)), (-1, 0), (1, 0)):
+        assert tokens.place(first, last) == (0, 0)
 
 
 def test_both_conventions_give_the_same_span() -> None:
     """Case B29: inclusive tokens and exclusive characters."""
     text = "I want the elm house please"
-    from_21 = settle(text, [_claim("elm house", *from_tokens(token_bounds(text), 3, 4))])
+    from_21 = settle(text, [_claim("elm house", *Tokens(text).place(3, 4))])
     from_22 = settle(text, [_claim("elm house", 11, 20)])
     assert from_21 == from_22
     assert (from_21.spans[0].start, from_21.spans[0].end, from_21.spans[0].text) == (11, 20, "elm house")
@@ -104,7 +105,9 @@ def test_claims_without_a_place_are_never_lost() -> None:
 
 @given(
     st.lists(st.sampled_from(["elm", "house", "7", "17:30", "east", "eastern", ",", "one", "£3.50", "é", "酒店"]), max_size=8).map(" ".join),
-    st.lists(st.tuples(st.sampled_from(["elm house", "7", "17:30", "east", "1", "", "?", "."]), st.integers(-3, 40), st.integers(-3, 40)), max_size=4),
+    st.lists(
+        st.tuples(st.sampled_from(["elm house", "7", "17:30", "east", "1", "", "?", "."]), st.integers(-3, 40), st.integers(-3, 40)), max_size=4
+    ),
 )
 def test_whatever_is_claimed_spans_are_exact_and_whole(text: str, claims: list[tuple[str, int, int]]) -> None:
     settled = settle(text, [_claim(value, start, end) for value, start, end in claims])
