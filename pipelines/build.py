@@ -243,8 +243,12 @@ def recipe_text(job: Job) -> str:
 def describe(job: Job, options: Sequence[str] = ()) -> str:
     """What a run would do: the recipe and the transforms of the graph. Nothing is read beyond the heads of the inputs, nothing written."""
     OutputFolder(job.output, job.overwrite).check()
-    pipeline = make_pipeline(options)
+    dataflow = any("dataflow" in option.lower() for option in options if option.startswith("--runner"))
+    # Dataflow's own dry run translates the graph into a job and stops before anything is sent.
+    pipeline = make_pipeline([*options, "--dry_run=True", "--no_auth"] if dataflow else options)
     graph(BeamEngine(pipeline), job, job.output)
+    if dataflow:
+        pipeline.run()
     transforms = pipeline.to_runner_api().components.transforms
     names = [item.unique_name for item in transforms.values() if item.unique_name and "/" not in item.unique_name]
     return "\n".join([recipe_text(job), "graph:", *(f"  {name}" for name in names)])

@@ -10,6 +10,7 @@ from .base import Source
 
 #: name -> class, in the module of the same name.
 _REGISTRY = {
+    "dialmill": "Dialmill",
     "multiwoz21": "MultiWoz21",
     "multiwoz22": "MultiWoz22",
     "risawoz": "RiSAWOZ",

@@ -1,0 +1,92 @@
+"""The cost of distribution: `build raddle` on Beam against the same functions in a plain loop that writes the same files; growth; two processes.
+
+    python tests/benchmarks/bench_build.py --data FOLDER [--copies 10] [--workers]
+
+Every figure is CPU time of a process of its own (children included), start-up measured and taken off; wall time only where two processes are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+CHILD = """
+import json, resource, sys, time
+kind, output, seed, beam, *paths = json.loads(sys.argv[1])
+import apache_beam, pyarrow.json, pyarrow.parquet
+from pipelines import build, recipe
+import pipelines.beam_stage
+from perturbers import get
+job = build.make_job(recipe.load("raddle"), paths, output, seed, overwrite=True)
+before, began = time.process_time(), time.monotonic()
+if kind == "loop":
+    from tests.benchmarks.plain_loop import run
+    run(job)
+else:
+    build.run(job, beam, plain=kind == "plain")
+usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+cpu = time.process_time() - before + usage[1].ru_utime + usage[1].ru_stime
+print(json.dumps({"cpu": cpu, "wall": time.monotonic() - began, "peak_mb": usage[0].ru_maxrss / 1024, "start": before}))
+"""
+
+
+def measure(kind: str, output: Path, paths: list[str], beam: list[str] | None = None) -> dict[str, float]:
+    """CPU seconds, wall seconds and peak memory (MB) of one build in a fresh process."""
+    arguments = json.dumps([kind, str(output), 1, beam or [], *paths])
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", CHILD, arguments], capture_output=True, text=True, cwd=root, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def multiply(paths: list[str], copies: int, folder: Path) -> list[str]:
+    """The dialogues of data.json-shaped inputs `copies` times, under new ids."""
+    from pipelines import files
+    from pipelines.inputs import find_inputs
+    from pipelines.sources.base import json_object_items
+
+    folder.mkdir()
+    dialogues: list[tuple[str, bytes]] = []
+    for one in find_inputs(paths, "multiwoz21"):
+        if one.role == "dialogues":
+            dialogues += json_object_items(one.shown, files.read_bytes(one.path))
+    made = []
+    for copy in range(copies):
+        target = folder / f"copy{copy:02d}.json"
+        body = b",\n".join(json.dumps(f"{source_id.removesuffix('.json')}-{copy}").encode() + b": " + data for source_id, data in dialogues)
+        target.write_bytes(b"{" + body + b"}")
+        made.append(str(target))
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", nargs="+", default=[str(Path(__file__).parents[2] / "data" / "multiwoz21")])
+    parser.add_argument("--copies", type=int, default=10)
+    parser.add_argument("--workers", action="store_true", help="one process against two, on the multiplied input (needs an idle machine)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        loop = measure("loop", folder / "loop", options.data)
+        beam = measure("beam", folder / "beam", options.data)
+        print(f"plain loop: {loop['cpu']:.2f} CPU s, {loop['peak_mb']:.0f} MB; Beam: {beam['cpu']:.2f} CPU s, {beam['peak_mb']:.0f} MB")
+        print(f"Beam / plain loop: {beam['cpu'] / loop['cpu']:.2f} (start-up of {beam['start']:.1f} s taken off both)")
+        many = multiply(options.data, options.copies, folder / "many")
+        large = measure("beam", folder / "large", many)
+        print(f"{options.copies} times the input: {large['cpu']:.2f} CPU s, {large['cpu'] / beam['cpu']:.2f} times the CPU, peak {large['peak_mb']:.0f} MB")
+        if options.workers:
+            two = measure("beam", folder / "two", many, ["--direct_running_mode=multi_processing", "--direct_num_workers=2"])
+            print(f"two processes: {two['wall']:.1f} s wall against {large['wall']:.1f} s with one: {large['wall'] / two['wall']:.2f} times the speed")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    main()

@@ -1,0 +1,84 @@
+"""`build raddle` as somebody would write it without Beam: the same functions, one loop, the same files; nothing compressed, keyed or shuffled."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+
+from perturbers import Skipped, variants
+from pipelines import benchmarks, files
+from pipelines.build import Job
+from pipelines.sinks.parts import rows
+from pipelines.sources import registry
+from pipelines.sources.base import Piece
+from pipelines.stages.base import dialogue_order
+from pipelines.stages.filters import refusal
+from pipelines.stages.hard import hard_copy
+from pipelines.stages.split import SplitPlanner, fact_of
+from schemas.arrow import arrow_schema, write_parquet
+from schemas.dialogue import Dialogue, encode
+from schemas.validate import Validator, check_dialogue
+
+
+def run(job: Job) -> None:
+    """Reads, filters, splits, perturbs, validates and writes the job's dialogues, rejects and release files."""
+    recipe, benchmark = job.recipe, benchmarks.get(job.recipe.benchmark)
+    planner = SplitPlanner(recipe)
+    state = planner.create()
+    kept: list[Dialogue] = []
+    rejected: list[bytes] = []
+    pieces: dict[str, list[Piece]] = defaultdict(list)
+    for one in job.inputs:
+        if one.role in ("dialogues", "splits"):
+            source = registry.get(one.source)
+            for index, (source_id, kind, data) in enumerate(source.pieces(one.role, one.shown, files.read_bytes(one.path))):
+                pieces[source_id].append(Piece(kind, one.number, index, data))
+    source = registry.get(job.inputs[0].source)
+    for source_id, parts in pieces.items():
+        if not any(part.kind == "dialogue" for part in parts):
+            for part in parts:
+                planner.add(state, ("absent", msgspec.msgpack.encode([source.name, part.data.decode()])))
+            continue
+        dialogue = source.parse(source_id, parts)
+        refused = refusal(dialogue, source, recipe)
+        if refused is not None:
+            rejected.append(msgspec.json.encode([source_id, refused.reason, refused.evidence]))
+            continue
+        planner.add(state, ("fact", msgspec.msgpack.encode(fact_of(dialogue, recipe, job.seed))))
+        kept.append(dialogue)
+    layout = planner.layout(state)
+    validator = Validator("dialogue")
+    lines: dict[str, list[tuple[bytes, bytes]]] = defaultdict(list)
+    for dialogue in kept:
+        split, _ = layout.assign(fact_of(dialogue, recipe, job.seed), recipe)
+        if split is None:
+            continue
+        standard = dialogue.replace(split=split, dialogue_id=f"{dialogue.source_id}/standard/0")
+        records = [standard]
+        if split in recipe.perturbed_splits:
+            for suite in recipe.suite_plan():
+                records += [made for made in variants(suite.perturber, standard, job.seed, recipe.variants) if not isinstance(made, Skipped)]
+        for record in records:
+            if check_dialogue(record) or not validator.is_valid(msgspec.to_builtins(record)):
+                raise SystemExit(f"invalid: {record.dialogue_id}")
+            order = dialogue_order(record)
+            lines[f"dialogues/{record.suite}/{split}.jsonl"].append((order, encode(record)))
+            hard = hard_copy(record, recipe.hard_threshold) if split == "test" else None
+            if hard is not None:
+                lines[f"dialogues/{record.suite}/test_hard.jsonl"].append((order, encode(hard)))
+            for out in benchmark.release(record, record.suite, order, False):
+                lines[out.path].append((order, out.line))
+    lines["rejects/filter.jsonl"] = [(b"", line) for line in rejected]
+    for path, content in lines.items():
+        target = Path(job.output, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        data = b"\n".join(line for _, line in sorted(content)) + b"\n"
+        target.write_bytes(data)
+        if path.startswith("dialogues/"):
+            schema = arrow_schema("dialogue", job.params.get(path.split("/")[1], {}))
+            with io.BytesIO() as buffer:
+                write_parquet(buffer, [rows(data, schema)], schema)
+                target.with_suffix(".parquet").write_bytes(buffer.getvalue())
