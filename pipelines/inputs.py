@@ -68,7 +68,8 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
             text = head.decode("utf-8", "replace")
             roles = [(one.name, role) for one in sources if (role := one.role(path, text))]
             if not head.strip():
-                if named or roles or path.endswith((".json", ".jsonl", ".tsv", ".txt")):
+                # An empty .jsonl beside others is a subset without records, as dialmill itself writes it.
+                if named or roles or path.endswith((".json", ".tsv", ".txt")):
                     raise InputError(path, _EMPTY, "download or unpack it again, or leave it out with --allow-missing")
                 continue
             if not roles:
