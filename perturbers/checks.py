@@ -43,7 +43,7 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
     return (
         _values(view, text, edits, units, found, mode)
         or _classes(view.signals, found, mode)
-        or _additions(view, text, edits, units)
+        or _additions(view, text, edits, units, mode)
         or _requests(before, view.units.names, units.names, view.language)
         or _acts(before, view.units.names, units.names, view.language)
     )
@@ -136,11 +136,15 @@ _VENUE = frozenset(
 )
 
 
-def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str | None:
+def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut, mode: str) -> str | None:
     """Values of the dialogue that came in, and names that grew ("the Lotus" to "the Lotus Garden")."""
     if view.locator.keys(text, units) != view.hits:
-        for kind, value in view.locator.counts(text, units) - view.locator.counts(view.turn.utterance, view.units):
+        now, was = view.locator.counts(text, units), view.locator.counts(view.turn.utterance, view.units)
+        for kind, value in now - was:
             return f"value_added: {kind}={value}"
+        if mode == "protect":
+            for kind, value in was - now:
+                return f"value_lost: {kind}={value}"
     if view.language == "zh":
         return None
     for place in view.located:
@@ -199,7 +203,7 @@ def _kept(words: frozenset[str], before: list[str], after: list[str], language: 
     if words.isdisjoint(before) or not words.isdisjoint(after):
         return True
     stood = [name for name in before if name in words]
-    return any(abs(len(word) - len(name)) <= 2 and distance(word, name) <= 2 for word in stood if len(word) >= 4 for name in after)
+    return any(distance(word, name) <= (2 if len(word) >= 4 else 1) for word in stood if len(word) >= 3 for name in after)
 
 
 def _near_zh(word: str, text: str) -> bool:
@@ -219,8 +223,12 @@ def _acts(turn: Turn, before: list[str], after: list[str], language: str) -> str
     for act, words in cues.items():
         if act == "ask":
             continue
-        # Only the beginning of a turn confirms: "right" may stand anywhere else.
-        if not (_kept(words, before[:2], after[:3], language) if act == "confirm" else _kept(words, before, after, language)):
+        if act == "confirm":
+            # Only the beginning of a turn confirms: "right" may stand anywhere else, and 你好 is a greeting.
+            kept = before[:2] == ["你", "好"] or before[:2] == ["您", "好"] or _kept(words, before[:2], after[:3], language)
+        else:
+            kept = _kept(words, before, after, language)
+        if not kept:
             return f"act_changed: {act}"
     if turn.acts and "ask" in cues and all(act.act in _GENERAL for act in turn.acts):
         if language == "zh":

@@ -26,7 +26,7 @@ from .surfaces import Block, Form, Group, How, block, closed_index, kind_of, slo
 #: Classes of the closed lexicon whose surfaces are values: a perturbation may neither touch nor bring in one.
 VALUE_CLASSES = frozenset({"area", "price", "day", "type", "food", "city", "country", "number", "time"})
 #: Classes that a perturbation must not touch in protect mode.
-_GUARDED = VALUE_CLASSES | {"negation", "dontcare", "boolean"}
+_GUARDED = VALUE_CLASSES | {"negation", "plain", "dontcare", "boolean"}
 #: Names at least this long may be found by similarity: at least this ratio, or one edit in eight letters and more.
 FUZZY_LENGTH = 6
 FUZZY_RATIO = 0.9
@@ -84,7 +84,14 @@ class View:
     )
 
     def __init__(
-        self, turn: Turn, locator: Locator, units: Cut, signals: tuple[Signal, ...], hits: list[str], located: tuple[Located, ...]
+        self,
+        turn: Turn,
+        locator: Locator,
+        units: Cut,
+        signals: tuple[Signal, ...],
+        hits: list[str],
+        located: tuple[Located, ...],
+        hidden: list[tuple[int, int]],
     ) -> None:
         self.turn = turn
         self.dialogue = locator.dialogue
@@ -95,7 +102,7 @@ class View:
         self.hits = hits
         self.located = located
         self._guards = _guards(units, signals)
-        self.protected = merge([place[:2] for place in located] + self._guards)
+        self.protected = merge([place[:2] for place in located] + self._guards + hidden)
         self._starts: list[int] | None = None
         self._ends: list[int] = []
         self._tokens: tuple[tuple[int, int], ...] | None = None
@@ -197,18 +204,25 @@ class Locator:
         text = turn.utterance
         units = Cut(text, self.language)
         located: list[Located] = []
+        #: Places of values that overlap a located one: protected as well.
+        hidden: list[tuple[int, int]] = []
         for span in turn.spans:
-            if span.start is not None and span.end is not None and not _overlaps(located, span.start, span.end):
-                located.append(Located(span.start, span.end, span.domain, span.slot, span.value, "span"))
+            if span.start is not None and span.end is not None:
+                if _overlaps(located, span.start, span.end):
+                    hidden.append((span.start, span.end))
+                else:
+                    located.append(Located(span.start, span.end, span.domain, span.slot, span.value, "span"))
         hits = self._index.find(text, units)
-        self._places(hits, units, turn, located)
+        self._places(hits, units, turn, located, hidden)
         found = signals(text, self.language, units)
         if turn.acts:
             self._add_labelled(turn, units, found, located)
-        return View(turn, self, units, found, [hit.key for hit in hits], tuple(located))
+        return View(turn, self, units, found, [hit.key for hit in hits], tuple(located), hidden)
 
-    def _places(self, hits: list[Hit], units: Cut, turn: Turn | None, located: list[Located]) -> list[Located]:
-        """`located` with every hit that overlaps none of them, sorted."""
+    def _places(
+        self, hits: list[Hit], units: Cut, turn: Turn | None, located: list[Located], hidden: list[tuple[int, int]] | None = None
+    ) -> list[Located]:
+        """`located` with every hit that overlaps none of them, sorted; the others go to `hidden`."""
         if hits:
             bounds = units.bounds
             preferred: tuple[set[Key], ...] | None = None
@@ -231,6 +245,8 @@ class Locator:
                 start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
                 if not _overlaps(located, start, end):
                     located.append(Located(start, end, *key, form.how, ambiguous))
+                elif hidden is not None:
+                    hidden.append((start, end))
         if len(located) > 1:
             located.sort()
         return located
