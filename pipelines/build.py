@@ -246,12 +246,11 @@ def describe(job: Job, options: Sequence[str] = ()) -> str:
     dataflow = any("dataflow" in option.lower() for option in options if option.startswith("--runner"))
     # Dataflow's own dry run translates the graph into a job and stops before anything is sent.
     pipeline = make_pipeline([*options, "--dry_run=True", "--no_auth"] if dataflow else options)
-    graph(BeamEngine(pipeline), job, job.output)
+    engine = BeamEngine(pipeline)
+    graph(engine, job, job.output)
     if dataflow:
         pipeline.run()
-    transforms = pipeline.to_runner_api().components.transforms
-    names = [item.unique_name for item in transforms.values() if item.unique_name and "/" not in item.unique_name]
-    return "\n".join([recipe_text(job), "graph:", *(f"  {name}" for name in names)])
+    return "\n".join([recipe_text(job), "graph:", *(f"  {label}" for label in engine.labels)])
 
 
 def summary(made_manifest: dict[str, Any], output: str) -> str:

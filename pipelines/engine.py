@@ -92,10 +92,13 @@ class BeamEngine(Engine):
 
     def __init__(self, pipeline: Any) -> None:
         self.pipeline = pipeline
+        #: The labels of the transforms, in the order of the graph.
+        self.labels: list[str] = []
 
     def create(self, label: str, items: Sequence[Any]) -> Any:
         import apache_beam as beam
 
+        self.labels.append(label)
         # A few descriptors: the shuffle costs nothing and lets workers read different files.
         return self.pipeline | label >> beam.Create(list(items)) | f"spread {label}" >> beam.Reshuffle()
 
@@ -104,6 +107,7 @@ class BeamEngine(Engine):
 
         from pipelines.beam_stage import StageFn, typed
 
+        self.labels.append(label)
         arguments = [beam.pvalue.AsSingleton(side)] if side is not None else []
         outputs = items | label >> beam.ParDo(StageFn(label, stage), *arguments).with_outputs(*stage.tags, "books", main="main")
         return Outputs(typed(outputs.main), {tag: typed(outputs[tag]) for tag in stage.tags}, typed(outputs.books))
@@ -111,6 +115,7 @@ class BeamEngine(Engine):
     def group(self, label: str, items: Any) -> Any:
         import apache_beam as beam
 
+        self.labels.append(label)
         return items | label >> beam.GroupByKey()
 
     def combine(self, label: str, combiner: Combiner, items: Any) -> Any:
@@ -118,11 +123,13 @@ class BeamEngine(Engine):
 
         from pipelines.beam_stage import CombinerFn
 
+        self.labels.append(label)
         return items | label >> beam.CombineGlobally(CombinerFn(combiner))
 
     def flatten(self, label: str, collections: Sequence[Any]) -> Any:
         import apache_beam as beam
 
+        self.labels.append(label)
         return tuple(collections) | label >> beam.Flatten()
 
 
