@@ -143,6 +143,9 @@ def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> 
         path = root / item["path"]
         if item["schema"] is None or item["path"].endswith(".parquet"):
             continue
+        if item["schema"] not in names():
+            findings.problems.append(f"manifest.json: {item['path']} has a schema that this release doesn't know: {item['schema']!r}")
+            continue
         report = validate_file(path, item["schema"])
         if not report.ok:
             findings.add(report)
