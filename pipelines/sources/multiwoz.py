@@ -106,18 +106,22 @@ def read_acts(dialog_act: dict[str, Any], where: str, notes: Notes) -> tuple[Act
     return tuple(acts) if len(acts) < 2 else tuple(dict.fromkeys(acts))
 
 
+@lru_cache(maxsize=1 << 16)
+def _said(label: str, slot: str, value: str) -> tuple[str, str, tuple[str, ...]]:
+    domain = act_name(label)[1]
+    return domain, slot_name(domain, slot), () if value == "?" else normalise.text_values(value)
+
+
 def read_claim(text: str, entry: tuple[str, str, str], start: int, end: int) -> Claim | None:
     """What a span entry (act label, slot, value) claims about ``text[start:end]``; None where its value is none ("?", "none").
 
     Of several values ("17:30|16:30") it is the one that stands there.
     """
-    label, slot, value = entry
-    domain = act_name(label)[1]
-    said = () if value == "?" else normalise.text_values(value)
+    domain, slot, said = _said(*entry)
     if not said:
         return None
     one = said[0] if len(said) == 1 else next((one for one in said if prove(text, start, end, one)), said[0])
-    return Claim(domain, slot_name(domain, slot), one, start, end)
+    return Claim(domain, slot, one, start, end)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -157,7 +161,7 @@ def read_goal(goal: dict[str, Any], where: str = "goal") -> Goal:
             for slot, value in slots.items():
                 if slot in ("invalid", "pre_invalid"):
                     continue
-                found = normalise.values(value, f"{where}.{domain}.{key}.{slot}")
+                found = normalise.text_values(value) if type(value) is str else normalise.values(value, f"{where}.{domain}.{key}.{slot}")
                 if found:
                     parts[part].append(SlotValues(low, state_slot(section, slot), found))
         asked = wanted.get("reqt")
@@ -196,10 +200,12 @@ def order_domains(wanted: Iterable[str], turns: Sequence[Turn]) -> tuple[str, ..
     named: dict[str, None] = {}
     seen: tuple[SlotValues, ...] = ()
     for turn in turns:
-        named.update(dict.fromkeys([act.domain for act in turn.acts]))
+        for act in turn.acts:
+            named[act.domain] = None
         if turn.state is not seen and turn.speaker == "user":
             seen = turn.state
-            named.update(dict.fromkeys([entry.domain for entry in seen]))
+            for entry in seen:
+                named[entry.domain] = None
     talk = [name for name in named if name in DOMAINS]
     about = sorted(name for name in wanted if name in DOMAINS)
     return tuple(dict.fromkeys([*(name for name in talk if name in about), *about] if about else talk))

@@ -81,7 +81,8 @@ def prove(text: str, start: int, end: int, value: str) -> tuple[int, int] | None
     """
     if not 0 <= start < end <= len(text):
         return None
-    if text[start:end].lower() != value.lower():
+    surface = text[start:end]
+    if surface != value and surface.lower() != value.lower():
         while start < end and not text[start].isalnum() and text[start] != value[:1]:
             start += 1
         while end > start and not text[end - 1].isalnum() and text[end - 1] != value[-1:]:
@@ -89,7 +90,7 @@ def prove(text: str, start: int, end: int, value: str) -> tuple[int, int] | None
         folded = fold(text[start:end])
         if not folded or folded != fold(value):
             return None
-    if not text[start:end].strip():
+    elif not surface.strip():
         return None
     return (start, end) if whole(text, start, end) else None
 
@@ -122,11 +123,13 @@ def settle(text: str, claims: Sequence[Claim], language: str = "en") -> Settled:
     spans: list[Span] = []
     open_claims: list[Claim] = []
     for claim in claims:
-        place = None if claim.start is None or claim.end is None else prove(text, claim.start, claim.end, claim.value)
+        domain, slot, value, start, end = claim
+        place = None if start is None or end is None else prove(text, start, end, value)
         if place is None:
             open_claims.append(claim)
         else:
-            spans.append(Span(place[0], place[1], text[place[0] : place[1]], claim.domain, claim.slot, claim.value))
+            start, end = place
+            spans.append(Span(start, end, text[start:end], domain, slot, value))
     counts = _search(text, open_claims, spans, [claim.value for claim in claims], language) if open_claims else (0, 0, 0)
     if any(left.start >= right.start for left, right in pairwise(spans)):  # type: ignore[operator]  # these spans have offsets
         spans = sorted(dict.fromkeys(spans), key=_reading_order)
