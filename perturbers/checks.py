@@ -43,7 +43,7 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
     return (
         _values(view, text, edits, units, found, mode)
         or _classes(view.signals, found, mode)
-        or _additions(view, text, edits, units, mode)
+        or _additions(view, text, edits, units)
         or _requests(before, view.units.names, units.names, view.language)
         or _acts(before, view.units.names, units.names, view.language)
     )
@@ -85,6 +85,10 @@ def _values(view: View, text: str, edits: Sequence[Edit], units: Cut, found: Ite
             return f"value_lost: {place.slot}={place.value}"
         elif _swapped(view, view.turn.utterance[place.start : place.end], text[start:end], start, end, found):
             return f"value_swapped: {place.slot}={place.value}"
+    if mode == "protect":
+        for start, end in view.hidden:
+            if moved(start, end, edits)[2]:
+                return f"value_lost: {view.turn.utterance[start:end]}"
     return None
 
 
@@ -136,15 +140,11 @@ _VENUE = frozenset(
 )
 
 
-def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut, mode: str) -> str | None:
+def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str | None:
     """Values of the dialogue that came in, and names that grew ("the Lotus" to "the Lotus Garden")."""
     if view.locator.keys(text, units) != view.hits:
-        now, was = view.locator.counts(text, units), view.locator.counts(view.turn.utterance, view.units)
-        for kind, value in now - was:
+        for kind, value in view.locator.counts(text, units) - view.locator.counts(view.turn.utterance, view.units):
             return f"value_added: {kind}={value}"
-        if mode == "protect":
-            for kind, value in was - now:
-                return f"value_lost: {kind}={value}"
     if view.language == "zh":
         return None
     for place in view.located:

@@ -72,14 +72,15 @@ class View:
     Attributes:
         turn, dialogue, language: the turn, its dialogue, its language code.
         located: the values found, sorted and disjoint.
-        protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `located`, and placeholders, tokens with digits, negation,
-            number words, times, days, words for "no preference", and the other words of the closed classes.
+        hidden: places of values that overlap a located one.
+        protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `located`, `hidden`, placeholders, tokens with digits,
+            negation, number words, times, days, words for "no preference", and the other words of the closed classes.
         units, signals, hits: the utterance as the matcher cuts it, the surfaces of the closed lexicon in it, the keys of the dialogue's values in it.
         locator: the index of the dialogue's values.
     """
 
     __slots__ = (
-        *("_ends", "_guards", "_starts", "_tokens", "dialogue", "hits", "language"),
+        *("_ends", "_guards", "_starts", "_tokens", "dialogue", "hidden", "hits", "language"),
         *("located", "locator", "protected", "signals", "turn", "units"),
     )
 
@@ -101,6 +102,7 @@ class View:
         self.signals = signals
         self.hits = hits
         self.located = located
+        self.hidden = hidden
         self._guards = _guards(units, signals)
         self.protected = merge([place[:2] for place in located] + self._guards + hidden)
         self._starts: list[int] | None = None
@@ -116,8 +118,9 @@ class View:
 
     @property
     def guarded(self) -> tuple[tuple[int, int], ...]:
-        """What follow mode leaves alone: the protected ranges that are no located values."""
-        return merge([guard for guard in self._guards if not _overlaps(self.located, *guard)])
+        """What follow mode leaves alone: the protected ranges that are no located values. Words for "no preference" stay whole even then."""
+        values = [place for place in self.located if place.how != "dontcare"]
+        return merge([guard for guard in self._guards if not _overlaps(values, *guard)])
 
     def free(self, start: int, end: int) -> bool:
         """Whether an edit of [start, end) touches nothing protected; an insertion (start == end) may stand at the edge of a protected range."""
@@ -204,7 +207,6 @@ class Locator:
         text = turn.utterance
         units = Cut(text, self.language)
         located: list[Located] = []
-        #: Places of values that overlap a located one: protected as well.
         hidden: list[tuple[int, int]] = []
         for span in turn.spans:
             if span.start is not None and span.end is not None:
@@ -241,6 +243,8 @@ class Locator:
                     if preferred is None:
                         preferred = _labels(turn)
                     form, key, ambiguous = self._choose(entries, _beside(hit, units.names), preferred)
+                if hit.last - hit.first <= form.lead + form.tail:
+                    continue  # "at7" is one token, and no 7
                 # Context at the ends of a form ("at 7") is no part of the place.
                 start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
                 if not _overlaps(located, start, end):
@@ -438,7 +442,7 @@ def find_span(
     ranked: list[tuple[bool, bool, int, int]] = []
     for hit in index.find(text, units):
         form = index.entries[hit.key][0][0]
-        if form is None or (language == "zh" and not _stands_alone(form, hit, names)):
+        if form is None or hit.last - hit.first <= form.lead + form.tail or (language == "zh" and not _stands_alone(form, hit, names)):
             continue
         start, end = bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1]
         if not _overlaps(taken, start, end):
