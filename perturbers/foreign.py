@@ -56,7 +56,11 @@ def align(source: str, output: str) -> list[Edit]:
             # With the blanks that the output has towards the token before, or at the beginning of the text towards the one after.
             if k:
                 place = old[i - 1].end()
-                edits.append(Edit(place, place, output[new[k - 1].end() : new[m - 1].end()]))
+                inserted = output[new[k - 1].end() : new[m - 1].end()]
+                glued = i < len(old) and old[i].start() == place and m < len(new) and new[m].start() == new[m - 1].end()
+                if glued and not (source[place - 1].isalnum() and new[k].group()[0].isalnum()):
+                    inserted = inserted.lstrip()  # inside what is one word in both ("£20", "£ $20"), the blank is the tokeniser's
+                edits.append(Edit(place, place, inserted))
             else:
                 place = old[0].start() if old else len(source)
                 edits.append(Edit(place, place, output[new[0].start() : new[m].start() if m < len(new) else len(output)]))

@@ -17,11 +17,14 @@ from .rng import Rng
 
 #: Operation -> share.
 _SHARES = {"substitute": 0.33, "delete": 0.24, "insert": 0.2, "transpose": 0.14, "double": 0.07, "undouble": 0.04}
+#: In words of up to four letters too little is left after a deletion or a transposition for them to be as common.
+_SHARES_SHORT = {"substitute": 0.4, "delete": 0.1, "insert": 0.32, "transpose": 0.1, "double": 0.06, "undouble": 0.02}
 _OPERATIONS = tuple(_SHARES)
 _CUMULATIVE = tuple(accumulate(_SHARES.values()))
+_CUMULATIVE_SHORT = tuple(accumulate(_SHARES_SHORT.values()))
 _FIRST_LETTER = 0.04
-#: How often a word with well-known misspellings gets one of those.
-_WELL_KNOWN = 0.25
+#: How often a word with well-known misspellings gets one of those, and from which length on: short ones have few other slips than those.
+_WELL_KNOWN, _WELL_KNOWN_LENGTH = 0.25, 6
 _TRIES = 12
 
 #: Letter -> the letters written for it by ear or by shape.
@@ -125,9 +128,10 @@ def slip(word: str, rng: Rng, edits: int = 1) -> str | None:
         edits: how many slips; two only make sense in a long word.
     """
     lower = word.lower()
-    known = _misspellings().get(lower)
-    if known and edits == 1 and rng.random() < _WELL_KNOWN:
-        return _in_case_of(word, rng.choice(known))
+    if len(word) >= _WELL_KNOWN_LENGTH and edits == 1:
+        known = _misspellings().get(lower)
+        if known and rng.random() < _WELL_KNOWN:
+            return _in_case_of(word, rng.choice(known))
     words = frequent_words()
     for _ in range(_TRIES):
         typed = lower
@@ -141,8 +145,9 @@ def slip(word: str, rng: Rng, edits: int = 1) -> str | None:
 def _strike(word: str, rng: Rng) -> str:
     """One slip in a lower-case word, or the word itself where the drawn operation does not fit it."""
     random = rng.random
-    operation = _OPERATIONS[bisect(_CUMULATIVE, random() * _CUMULATIVE[-1], 0, len(_OPERATIONS) - 1)]
     length = len(word)
+    shares = _CUMULATIVE_SHORT if length < 5 else _CUMULATIVE
+    operation = _OPERATIONS[bisect(shares, random() * shares[-1], 0, len(_OPERATIONS) - 1)]
     if length == 3 and operation in ("substitute", "delete", "insert"):
         operation = "transpose"  # too little is left of a short word otherwise
     place = 0 if random() < _FIRST_LETTER else 1 + int(random() * (length - 1))
@@ -162,6 +167,8 @@ def _strike(word: str, rng: Rng) -> str:
         if not pairs:
             return word
         place = rng.choice(pairs)
+    if operation == "delete" and doubled:
+        return word  # that is a dropped double, which has a share of its own
     return word[:place] + word[place + 1 :]
 
 

@@ -221,6 +221,7 @@ class Typos(TurnPerturber):
         if word.plain is not None and rng.random() * word.weight < _APOSTROPHE:
             return Hit(start, end, word.plain)
         if word.phrases and rng.random() * (word.slip + word.short) < word.short:
+            share = rng.random() * word.short
             for phrase in word.phrases:
                 last = place + len(phrase.rest)
                 if last < len(free) and _follows(text, free, place, phrase.rest, "" if language == "zh" else " "):
@@ -228,7 +229,9 @@ class Typos(TurnPerturber):
                     if phrase.final and text[end : end + 1].isalnum():
                         continue
                     typed = _in_case_of(text[start], rng.weighted(phrase.forms, phrase.cumulative))
-                    return Hit(start, end, typed) if typed != text[start:end] else None
+                    return Hit(start, end, typed) if typed != text[start:end] and share < phrase.share else None
+            # The word was drawn for a phrase that does not stand here: another word's turn.
+            return None
         if not word.slip:
             return None
         slipped: str | None

@@ -41,7 +41,8 @@ def test_a_lone_surrogate_is_a_key_like_any_other() -> None:
 def test_numbers_do_not_depend_on_the_hash_seed(hash_seed: str) -> None:
     # Case B13.
     program = "from perturbers.rng import Rng; r = Rng(7, 'x', 'é'); print([r.below(10**9) for _ in range(3)])"
-    result = subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": "."}, capture_output=True, text=True, check=True)
+    environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": "."}
+    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     rng = Rng(7, "x", "é")
     assert result.stdout.strip() == str([rng.below(10**9) for _ in range(3)])
 
