@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from perturbers.surfaces import kind_of
 from pipelines.errors import InputError, RecordError
 from schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
 
@@ -41,7 +42,6 @@ GENERAL = "通用"
 _LIST = re.compile(r"(?:^|_)(train|dev|test)[\d_a-z]*\.json$")
 _SPLITS = {"train": b"train", "dev": b"valid", "test": b"test"}
 _OTHER = re.compile(r"(?:attraction|car|class|flight|hospital|hotel|movie|pc|restaurant|train|tv|weather)_db\.json|ontology\.json")
-_YES_NO = frozenset({"是", "否", "有", "无", "yes", "no"})
 
 State = tuple[SlotValues, ...]
 
@@ -157,7 +157,8 @@ def _spans(text: str, acts: tuple[Act, ...], told: State, notes: Notes) -> tuple
     """Where the values of a turn's acts, and of what it adds to the state, stand in its text."""
     labels = dict.fromkeys([(act.domain, act.slot, act.value) for act in acts if act.slot is not None and act.value is not None])
     labels.update(dict.fromkeys([(entry.domain, entry.slot, value) for entry in told for value in entry.values]))
-    claims = [Claim(domain, slot, value) for domain, slot, value in labels if value not in _YES_NO]
+    # "是" of 是否地铁直达 says something about the text, and does not stand in it as a value.
+    claims = [Claim(domain, slot, value) for domain, slot, value in labels if not kind_of(slot, value).startswith("boolean")]
     if not claims:
         return ()
     settled = settle(text, claims, "zh")

@@ -11,7 +11,7 @@ from pipelines.sources import base, registry
 
 
 def test_unknown_sources_list_the_known() -> None:
-    with pytest.raises(UsageError, match="multiwoz21, multiwoz22, risawoz"):
+    with pytest.raises(UsageError, match="multiwoz21, multiwoz22"):
         registry.get("multiwoz99")
 
 
