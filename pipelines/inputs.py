@@ -15,6 +15,7 @@ from pipelines.errors import DialmillError, InputError
 from pipelines.sinks.folder import is_whole
 from pipelines.sources import registry
 from pipelines.sources.base import Role
+from schemas.strict_json import JsonError, parse
 
 #: How much of a file is looked at to tell its format.
 HEAD_BYTES = 64 * 1024
@@ -74,7 +75,7 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
                 continue
             if not roles:
                 if named:
-                    raise InputError(path, f"is not of a known format ({_known(sources)})", "see `dialmill list sources`; name one with --format")
+                    raise InputError(path, _strangeness(path, sources), "see `dialmill list sources`; name one with --format")
                 continue
             roles = _narrow(roles)
             if len(roles) > 1:
@@ -114,6 +115,16 @@ def _distinct(candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _known(sources: Sequence[object]) -> str:
     return "looked for " + ", ".join(sorted(str(getattr(one, "name", one)) for one in sources))
+
+
+def _strangeness(path: str, sources: Sequence[object]) -> str:
+    """What is wrong with a file that no source knows: damaged, or another format."""
+    if path.endswith(".json"):
+        try:
+            parse(files.read_bytes(path))
+        except JsonError as error:
+            return str(error)
+    return f"is not of a known format ({_known(sources)})"
 
 
 def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:
