@@ -92,17 +92,26 @@ def prefixes_of(text: str, language: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=65536)
+def tails_of(text: str, language: str) -> frozenset[str]:
+    """What a unit of a text may be that stands in this surface, but not at its beginning."""
+    names = Cut(text, language).names
+    found = {join(names[first:last]) for first in range(1, len(names)) for last in range(first + 1, len(names) + 1)}
+    return frozenset(found | {"s", "t", "n", "nt"})
+
+
 class Index(Generic[T]):
     """Keys, each with the entries added under it."""
 
-    __slots__ = ("entries", "prefixes")
+    __slots__ = ("entries", "prefixes", "tails")
 
     def __init__(self) -> None:
         self.entries: dict[str, tuple[T, ...]] = {}
         self.prefixes: set[str] = set()
+        self.tails: set[str] = set()
 
-    def add(self, entries: dict[str, tuple[T, ...]], prefixes: frozenset[str] | set[str]) -> None:
-        """Adds the keys of `entries`, after what stands under them; `prefixes` are those of the keys (`prefixes_of`)."""
+    def add(self, entries: dict[str, tuple[T, ...]], prefixes: frozenset[str], tails: frozenset[str]) -> None:
+        """Adds the keys of `entries`, after what stands under them; with the keys' `prefixes_of` and `tails_of`."""
         own = self.entries
         if own.keys().isdisjoint(entries):
             own.update(entries)
@@ -110,6 +119,11 @@ class Index(Generic[T]):
             for key, added in entries.items():
                 own[key] = (*own.get(key, ()), *added)
         self.prefixes.update(prefixes)
+        self.tails.update(tails)
+
+    def may_hold(self, name: str) -> bool:
+        """Whether a unit can be part of any key; if not, it is part of none."""
+        return name in self.prefixes or name in self.tails
 
     def scan(self, names: Sequence[str]) -> list[Hit]:
         """Every key that some run of units spells, by first unit, shorter before longer."""

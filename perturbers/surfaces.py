@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from .lexicon import alternatives, rows
-from .matcher import Cut, Index, key_of, prefixes_of
+from .matcher import Cut, Index, key_of, prefixes_of, tails_of
 
 How = Literal["span", "verbatim", "number", "time", "boolean", "dontcare", "lexicon", "form", "fuzzy"]
 
@@ -129,13 +129,15 @@ class Block(NamedTuple):
 
     forms: dict[str, tuple[tuple[Form, Group], ...]]
     prefixes: frozenset[str]
+    tails: frozenset[str]
 
 
 @lru_cache(maxsize=65536)
 def block(kind: str, value: str, language: str) -> Block:
     """The surface forms of a value of the given kind (`kind_of`), the verbatim one first."""
     if kind in ("dontcare", "none"):
-        return Block({}, frozenset())  # The words for "no preference" are the same for all slots: `values` finds them by the closed lexicon.
+        # The words for "no preference" are the same for all slots: `values` finds them by the closed lexicon.
+        return Block({}, frozenset(), frozenset())
     if kind.startswith("boolean:"):
         surfaces = [_Surface(text, "boolean") for text in _closed_surfaces(language).get(("boolean", kind[8:]), ())]
     else:
@@ -148,12 +150,14 @@ def block(kind: str, value: str, language: str) -> Block:
             surfaces += _words_zh(value) if language == "zh" else _words_en(value)
     found: dict[str, tuple[tuple[Form, Group], ...]] = {}
     prefixes: set[str] = set()
+    tails: set[str] = set()
     for text, how, lead, tail in surfaces:
         key = key_of(text, language)
         if key:
             found.setdefault(key, ((Form(how, lead, tail), (kind, value)),))
             prefixes |= prefixes_of(text, language)
-    return Block(found, frozenset(prefixes))
+            tails |= tails_of(text, language)
+    return Block(found, frozenset(prefixes), frozenset(tails))
 
 
 def _digital(hour: int, minute: int, h12: int) -> list[str]:
@@ -309,5 +313,5 @@ def closed_index(language: str) -> Index[tuple[str, str]]:
         for surface in surfaces:
             key = key_of(surface, language)
             if pair not in index.entries.get(key, ()):
-                index.add({key: (pair,)}, prefixes_of(surface, language))
+                index.add({key: (pair,)}, prefixes_of(surface, language), tails_of(surface, language))
     return index

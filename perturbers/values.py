@@ -20,8 +20,8 @@ from schemas import Dialogue, Turn
 
 from . import tokens as tokenisation
 from .distance import distance
-from .matcher import Cut, Hit, Index, key_of, prefixes_of
-from .surfaces import Block, Form, Group, How, block, closed_index, kind_of, slot_name
+from .matcher import Cut, Hit, Index, key_of, prefixes_of, tails_of
+from .surfaces import Form, Group, How, block, closed_index, kind_of, slot_name
 
 #: Classes of the closed lexicon whose surfaces are values: a perturbation may neither touch nor bring in one.
 VALUE_CLASSES = frozenset({"area", "price", "day", "type", "food", "city", "country", "number", "time"})
@@ -201,6 +201,10 @@ class Locator:
     def keys(self, text: str, units: Cut) -> list[str]:
         """What spells values of the dialogue in `text` (whose cut is `units`), as keys in order."""
         return [hit.key for hit in self._index.find(text, units)]
+
+    def may_hold(self, name: str) -> bool:
+        """Whether a unit can be part of a surface of a value; if not, it is part of none."""
+        return self._index.may_hold(name)
 
     def view(self, turn: Turn) -> View:
         """The view of a turn of this dialogue, or of a perturbed copy of one."""
@@ -432,12 +436,12 @@ def find_span(
                 return signal.start, signal.end, False
         return None
     index: Index[tuple[Form | None, Group]] = Index()
-    own: Block = block(kind, value, language)
-    index.add(dict(own.forms), own.prefixes)
+    own = block(kind, value, language)
+    index.add({**own.forms}, own.prefixes, own.tails)
     for other in longer:
         key = key_of(other, language)
         if key and key not in index.entries:
-            index.add({key: ((None, ("", other)),)}, prefixes_of(other, language))
+            index.add({key: ((None, ("", other)),)}, prefixes_of(other, language), tails_of(other, language))
     names, bounds = units.names, units.bounds
     ranked: list[tuple[bool, bool, int, int]] = []
     for hit in index.find(text, units):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perturbers import checks
 from perturbers.checks import certify, edits_between, moved
 from perturbers.distance import distance
 from perturbers.values import Locator
@@ -137,6 +138,23 @@ def test_what_was_asked_is_still_asked_in_chinese() -> None:
 )
 def test_the_act_still_fits(text: str, variant: str, reason: str | None) -> None:
     assert judge(text, variant, acts=(Act("thank", "general"),)) == reason
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_the_short_way_never_passes_what_the_long_way_refuses(data: st.DataObject) -> None:
+    words = ["i", "the", "best", "golden", "wok", "7", "need", "no", "east", "hotel", "now", "cost"]
+    text = data.draw(st.lists(st.sampled_from(words), min_size=2).map(" ".join))
+    cells = (SlotValues("hotel", "name", ("golden wok",)), SlotValues("hotel", "area", ("east",)), SlotValues("hotel", "people", ("7",)))
+    turn = Turn(0, "user", text, acts=(Act("request", "hotel", "price"),), state=cells)
+    view = Locator(Dialogue(dialogue_id="d", source="t", source_id="d", turns=(turn,))).view(turn)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=4)))
+    letters = st.text(st.sampled_from("wtoen 7g"), max_size=2)
+    after = apply_edits(turn, [Edit(a, b, data.draw(letters)) for a, b in zip(cuts[::2], cuts[1::2], strict=False)])
+    if checks._harmless(view, after.utterance, after.edits):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(checks, "_harmless", lambda *_: False)
+            assert certify(view, after, "protect") is None
 
 
 def test_a_span_that_does_not_fit_is_a_bug_and_no_reason() -> None:
