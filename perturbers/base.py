@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_type_hints
 
@@ -43,6 +43,17 @@ class Skipped:
     reason: str
 
 
+#: The utterances of a dialogue: two variants are the same if these are.
+Texts = tuple[str, ...]
+#: How often a variant that repeats an earlier one is drawn again, and how far apart the keys of the draws lie.
+_REDRAWS, _STRIDE = 8, 1 << 20
+
+
+def texts_of(dialogue: Dialogue) -> Texts:
+    """The utterances of a dialogue."""
+    return tuple(turn.utterance for turn in dialogue.turns)
+
+
 @dataclass(frozen=True)
 class Perturber(ABC):
     """Base of all perturbers. Subclasses are frozen dataclasses that set `name`, and raise `version` whenever their output changes."""
@@ -71,16 +82,31 @@ class Perturber(ABC):
         Args:
             dialogue: any canonical record; the variant follows its split.
             seed: the run seed, any integer.
-            variant: which of several variants, from 0; each has its own random choices.
+            variant: which of several variants, from 0; each has its own random choices, and differs from those before it where that is possible.
 
         Returns:
             A new record. Its last lineage step says "changed" or "skipped" and lists the turns left alone, each with its reason.
         """
+        seen: set[Texts] = set()
+        for earlier in range(variant):
+            seen.add(texts_of(self.draw_variant(dialogue, seed, earlier, seen)))
+        return self.draw_variant(dialogue, seed, variant, seen)
+
+    def draw_variant(self, dialogue: Dialogue, seed: int, variant: int, seen: Set[Texts]) -> Dialogue:
+        """The variant, drawn again while its texts are among `seen`, those of the variants before it (case B12)."""
+        for redraw in range(_REDRAWS):
+            made = self.once(dialogue, seed, variant, redraw)
+            if texts_of(made) not in seen or made.turns == dialogue.turns:
+                break
+        return made
+
+    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
+        """One draw of a variant."""
         if dialogue.language not in self.languages:
             turns = dialogue.turns
             skipped = tuple(SkippedTurn(t.turn, "language_not_supported") for t in turns if t.speaker == "user")
         else:
-            turns, skipped = self.change(dialogue, seed, variant)
+            turns, skipped = self.change(dialogue, seed, variant + redraw * _STRIDE)
         outcome = "changed" if turns != dialogue.turns else "skipped"
         suite = self.name if dialogue.suite == STANDARD else f"{dialogue.suite}+{self.name}"
         return dialogue.replace(
@@ -202,18 +228,18 @@ class Chain(Perturber):
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         raise TypeError("a chain has no change of its own; it perturbs link by link")
 
-    def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
+    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
         for link in self.links:
-            dialogue = link.perturb(dialogue, seed, variant)
+            dialogue = link.once(dialogue, seed, variant, redraw)
         return dialogue
 
 
 def variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) -> Iterable[Dialogue | Skipped]:
     """`count` variants, each either a record that differs from its source and from the variants before it, or the reason it is missing."""
-    seen = {tuple(turn.utterance for turn in dialogue.turns)}
+    seen = {texts_of(dialogue)}
     for variant in range(count):
-        made = perturber.perturb(dialogue, seed, variant)
-        texts = tuple(turn.utterance for turn in made.turns)
+        made = perturber.draw_variant(dialogue, seed, variant, seen)
+        texts = texts_of(made)
         if texts not in seen:
             seen.add(texts)
             yield made
