@@ -12,6 +12,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from pipelines.books import Books
 from pipelines.engine import Combiner, tick
+from pipelines.errors import DialmillError
 from pipelines.stages.base import Stage
 
 
@@ -29,8 +30,12 @@ class StageFn(beam.DoFn):  # type: ignore[misc]
         self.stage.books = Books()
 
     def process(self, element: Any, side: Any = None) -> Iterable[Any]:
-        for tag, item in self.stage.process(element, side):
-            yield item if tag == "main" else beam.pvalue.TaggedOutput(tag, item)
+        try:
+            for tag, item in self.stage.process(element, side):
+                yield item if tag == "main" else beam.pvalue.TaggedOutput(tag, item)
+        except OSError as error:
+            # A full disk, say. Beam can't raise an OSError again as it was.
+            raise DialmillError(f"{error.filename or self.label}: {error.strerror or error}") from None
         tick(self.label)
 
     def finish_bundle(self) -> Iterable[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,8 +149,15 @@ def _check_readable(job: Job, books: Books) -> None:
 def _run_beam(build: Callable[[Engine], None], options: Sequence[str]) -> None:
     pipeline = make_pipeline(options)
     build(BeamEngine(pipeline))
-    result = pipeline.run()
-    result.wait_until_finish()
+    try:
+        result = pipeline.run()
+        result.wait_until_finish()
+    except Exception as error:
+        # Runners wrap a stage's error, or keep its type and add where it was raised.
+        told = re.search(r"(?s)^.*?(?:DialmillError: |^)(.+?)(?: \[while running|\n|$)", str(error))
+        if told and (isinstance(error, DialmillError) or "DialmillError: " in str(error)):
+            raise DialmillError(f"{told[1]}; nothing was written") from None
+        raise
 
 
 def make_pipeline(options: Sequence[str]) -> Any:

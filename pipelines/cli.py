@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     options = _parser().parse_args(words)
     try:
-        code: int = options.run(options, beam_options)
+        with _ended_as_interrupted():
+            code: int = options.run(options, beam_options)
         sys.stdout.flush()
         return code
     except UsageError as error:
@@ -52,6 +56,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         about = about if len(about) < 600 else f"{about[:200]} ... {about[-350:]}"
         about = f"this is a fault of dialmill or of its engine, please report it: {type(error).__name__}: {about}"
         return _fail(f"{about}\n(DIALMILL_TRACEBACK=1 shows where)", 1)
+
+
+@contextlib.contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """A run that is asked to end (by a batch system's time limit, say) cleans up as after Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _fail(message: str, code: int) -> int:

@@ -46,7 +46,8 @@ def _explain(data: bytes) -> Any:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
+        rest = text[error.pos :].strip()
+        if len(rest) < 2 or error.msg.startswith("Unterminated string") or any(word.startswith(rest) for word in ("true", "false", "null")):
             raise JsonError(f"is cut off: the JSON ends in the middle at {where}") from None
         raise JsonError(f"is not JSON: {error.msg} at {where}") from None
     except UnicodeEncodeError as error:

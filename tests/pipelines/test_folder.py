@@ -1,0 +1,139 @@
+"""An output folder is whole or absent: killed runs, interrupted runs, two runs at once, a full disk."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import DialmillError
+from pipelines.sinks.folder import OutputFolder, is_whole
+
+from .tools import ROOT, call, corpus, environment, hashes, plain, talk
+
+#: A build that stops in the middle of its work, with part files written, and waits for what is done to it.
+_SLOW = """
+import sys, time
+from pipelines import build
+from pipelines.cli import main
+finish = build._finish_files
+def slow(job, folder, books):
+    print("half way", flush=True)
+    time.sleep(60)
+    return finish(job, folder, books)
+build._finish_files = slow
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return corpus(tmp_path / "in", {f"d{number}": talk(number) for number in range(12)})
+
+
+def _start(source: Path, out: Path) -> subprocess.Popen[str]:
+    """A build in a process of its own, half way."""
+    words = [sys.executable, "-c", _SLOW, "build", "splits", "--input", str(source), "--output", str(out), "--overwrite", "--quiet"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=ROOT)
+    assert process.stdout is not None and process.stdout.readline() == "half way\n"
+    return process
+
+
+def test_a_killed_run_leaves_nothing_half_written_and_the_next_is_clean(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = _start(source, out)
+    process.kill()
+    process.communicate()
+    assert not out.exists()
+    assert call("build", "splits", "--input", source, "--output", out, "--quiet") == (0, "", "")
+    plain("splits", [source], tmp_path / "fresh")
+    assert hashes(out) == hashes(tmp_path / "fresh")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "in", "out"]
+
+
+def test_a_killed_overwrite_keeps_the_former_folder(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    plain("splits", [source], out, seed=5)
+    before = hashes(out)
+    process = _start(source, out)
+    process.kill()
+    process.communicate()
+    assert hashes(out) == before
+    assert call("verify", out).code == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_cleans_up_and_says_so(number: int, source: Path, tmp_path: Path) -> None:
+    process = _start(source, tmp_path / "new/out")
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (1, "dialmill: interrupted; nothing was written\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_two_runs_into_one_folder(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = _start(source, out)
+    second = call("build", "splits", "--input", source, "--output", out, "--overwrite")
+    assert second.code == 1 and "another run is writing there now" in second.err
+    assert process.poll() is None, "the first goes on"
+    process.kill()
+    process.communicate()
+
+
+def test_a_run_killed_between_its_two_renames_is_repaired(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    plain("splits", [source], out)
+    before = hashes(out)
+    out.rename(tmp_path / ".out.dialmill-old")
+    (tmp_path / ".out.dialmill-partial").mkdir()
+    with pytest.raises(DialmillError, match="exists already"), OutputFolder(str(out), overwrite=False):
+        pass
+    assert hashes(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+def test_a_folder_is_whole_once_its_manifest_is_there(tmp_path: Path) -> None:
+    with OutputFolder(str(tmp_path / "out"), overwrite=False) as folder:
+        Path(folder.aside, "data").write_text("x")
+        assert not is_whole(Path(folder.aside)) and not (tmp_path / "out").exists()
+        folder.commit(b'{"dialmill": "0"}')
+    assert is_whole(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_failing_run_takes_back_the_folders_it_made(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), OutputFolder(str(tmp_path / "a/b/out"), overwrite=False):
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(source: Path, tmp_path: Path) -> None:
+    limit = "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
+    script = limit + "from pipelines.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = [sys.executable, "-c", script, "build", "splits", "--input", str(source), "--output", str(tmp_path / "out"), "--quiet"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(), cwd=ROOT, check=False)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_progress_is_shown_while_a_run_lasts() -> None:
+    import io
+
+    from pipelines import progress
+
+    stream = io.StringIO()
+    with progress.Progress(quiet=False, stream=stream) as shown:
+        progress.COUNTS["mill"] = 1234
+        assert "mill: 1,234" in shown.line()
+        shown.say("warning: x")
+    with progress.Progress(quiet=True, stream=stream) as silent:
+        silent.say("never")
+        time.sleep(0)
+    assert stream.getvalue() == "warning: x\n"

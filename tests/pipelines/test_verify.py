@@ -1,0 +1,219 @@
+"""`verify`, `validate`, `show` and `list`: fresh folders pass, and every kind of tampering is found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .tools import DATA, call, manifest, records
+
+
+def test_fresh_folders_pass(folder: Path) -> None:
+    result = call("verify", folder)
+    assert result.code == 0 and result.err == "", result
+    for word in ("files are as they were written", "books", "each source in one split", "overlap"):
+        assert word in result.out
+    told = json.loads(call("verify", folder, "--json", "-").out)
+    assert told["ok"] is True and told["problems"] == []
+    assert call("verify", folder, "--quiet") == (0, "", "")
+
+
+def _write(folder: Path, path: str, content: bytes) -> None:
+    """Changes a file and its line in the manifest alike, as a careful forger would."""
+    (folder / path).write_bytes(content)
+    made = manifest(folder)
+    for item in made["outputs"]:
+        if item["path"] == path:
+            item |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (folder / "manifest.json").write_text(json.dumps(made))
+
+
+def _edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    made = manifest(folder)
+    change(made)
+    (folder / "manifest.json").write_text(json.dumps(made))
+
+
+TEST = "dialogues/typos/test.jsonl"
+
+
+def _changed_byte(folder: Path) -> None:
+    content = bytearray((folder / TEST).read_bytes())
+    content[200] ^= 1
+    (folder / TEST).write_bytes(content)
+
+
+def _cut_record(folder: Path) -> None:
+    _write(folder, TEST, b"".join((folder / TEST).read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def _changed_text(folder: Path) -> None:
+    content = (folder / TEST).read_bytes()
+    found = records(folder, "typos", "test")[0].turns[1].utterance.encode()
+    _write(folder, TEST, content.replace(found, found[:-1] + b"!", 1))
+
+
+def _moved_variant(folder: Path) -> None:
+    """A variant goes to the training set, labelled as if it belonged there."""
+    record = records(folder, "typos", "test")[0]
+    moved = json.loads(json.dumps({**record.to_dict(), "split": "train"}, ensure_ascii=False))
+    line = json.dumps(moved, ensure_ascii=False).encode() + b"\n"
+    rest = [json.loads(one) for one in (folder / TEST).read_bytes().splitlines()][1:]
+    _write(folder, TEST, b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in rest))
+    _write(folder, "dialogues/typos/train.jsonl", line)
+    _edit(folder, lambda made: _recount(made, {"dialogues/typos/train": 1, "dialogues/typos/test": len(rest)}))
+
+
+def _recount(made: dict[str, Any], numbers: dict[str, int]) -> None:
+    for item in made["outputs"]:
+        stem = item["path"].rsplit(".", 1)[0]
+        if stem in numbers:
+            item["records"] = numbers[stem]
+
+
+def _stage(made: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(stage for stage in made["stages"] if stage["name"] == name)
+    return found
+
+
+def _one_out_less(made: dict[str, Any]) -> None:
+    _stage(made, "filter")["out"] -= 1
+
+
+def _balanced_lie(made: dict[str, Any]) -> None:
+    stage = _stage(made, "typos")
+    stage["in"] += 1
+    stage["out"] += 1
+
+
+def _hidden_rejects(made: dict[str, Any]) -> None:
+    stage = _stage(made, "filter")
+    stage["in"] -= sum(stage["rejected"].values())
+    stage["rejected"] = {}
+
+
+TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
+    "changed byte": (_changed_byte, f"{TEST}: is not the file that was written"),
+    "missing file": (lambda folder: (folder / TEST).unlink(), f"{TEST}: stands in the manifest but not in the folder"),
+    "extra file": (lambda folder: (folder / "dialogues/typos/more.jsonl").write_text("{}"), "more.jsonl: stands in the folder but not in the manifest"),
+    "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "has no manifest.json"),
+    "cut manifest": (lambda folder: (folder / "manifest.json").write_bytes((folder / "manifest.json").read_bytes()[:500]), "is cut off"),
+    "manifest without books": (lambda folder: _edit(folder, lambda made: made.pop("stages")), "stages"),
+    "unbalanced books": (lambda folder: _edit(folder, _one_out_less), "'filter' don't balance"),
+    "balanced lie": (lambda folder: _edit(folder, _balanced_lie), "suite 'typos'"),
+    "hidden rejects": (lambda folder: _edit(folder, _hidden_rejects), "rejects/filter.jsonl"),
+    "record count": (lambda folder: _edit(folder, lambda made: _recount(made, {"release/standard/hotel.test.soloist": 3})), "the manifest says 3"),
+    "twin count": (lambda folder: _edit(folder, lambda made: made["outputs"][4].update(records=99)), "JSONL twin"),
+    "overlap": (lambda folder: _edit(folder, lambda made: made.update(overlap={"train/test": {"exact": 5}})), "overlap"),
+    "unknown schema": (lambda folder: _edit(folder, lambda made: made["outputs"][1].update(schema="dialog")), "'dialog'"),
+    "record cut out": (_cut_record, TEST),
+    "changed text": (_changed_text, "are not equal"),
+    "moved variant": (_moved_variant, "stands in"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERING)
+def test_tampering_is_found(name: str, raddle: Path, tmp_path: Path) -> None:
+    change, words = TAMPERING[name]
+    folder = tmp_path / "out"
+    shutil.copytree(raddle, folder)
+    assert call("verify", folder).code == 0
+    change(folder)
+    result = call("verify", folder)
+    assert result.code == 1 and result.out == "" and "Traceback" not in result.err and "fault of dialmill" not in result.err
+    assert words in result.err, result.err
+    if name != "no manifest":
+        assert json.loads(call("verify", folder, "--json", "-").out)["ok"] is False
+
+
+def test_a_report_may_be_written_again(raddle: Path, tmp_path: Path) -> None:
+    shutil.copytree(raddle, tmp_path / "out")
+    (tmp_path / "out/report.html").write_text("<html>")
+    assert call("verify", tmp_path / "out").code == 0
+
+
+def test_validate_takes_what_is_emitted_and_what_is_read(raddle: Path) -> None:
+    for path in [*sorted(raddle.rglob("*.json*")), *sorted(raddle.rglob("*.parquet")), DATA / "multiwoz21/data.json", DATA / "risawoz/dialogues.json"]:
+        result = call("validate", path)
+        assert result.code == 0 and str(path) in result.out, result
+    assert call("validate", raddle).code == 0
+    assert json.loads(call("validate", raddle / "manifest.json", "--json", "-").out)["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.jsonl", b'{"dialogue_id": 1}\n', "x.jsonl"),
+        ("x.jsonl", b"{\n", "cut off"),
+        ("x.json", b"", "is empty"),
+        ("x.json", b'{"a": NaN}', "NaN"),
+        ("x.json", b'{"a": 1}', "no known kind"),
+        ("x.parquet", b"PAR1", "no Parquet file"),
+        ("x.zip", b"PK", "no zip archive"),
+    ],
+)
+def test_validate_says_what_is_wrong(name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    result = call("validate", tmp_path / name)
+    assert result.code == 1 and result.out == "" and words in result.err and "Traceback" not in result.err
+    assert call("validate", tmp_path / name, "--quiet").code == 1
+
+
+def test_validate_and_verify_of_nothing(tmp_path: Path) -> None:
+    for command in ("validate", "verify"):
+        for path in (tmp_path, tmp_path / "gone"):
+            result = call(command, path)
+            assert result.code == 1 and str(path) in result.err and result.out == "", result
+
+
+def test_show_lines_up_a_source_and_its_variants(raddle: Path) -> None:
+    record = records(raddle, "typos", "test")[0]
+    by_source = call("show", raddle, "--id", record.source_id)
+    assert by_source.code == 0 and by_source.err == ""
+    changed = next(turn for turn in record.turns if turn.original is not None)
+    assert "standard/0" in by_source.out and "typos/0" in by_source.out and "typos@1(" in by_source.out
+    assert "[-" in by_source.out and "{+" in by_source.out
+    assert changed.original is not None and changed.original.split()[0] in by_source.out
+    by_dialogue = call("show", raddle, "--id", record.dialogue_id, "--width", "60")
+    assert by_dialogue.code == 0 and "typos/0" in by_dialogue.out
+    assert max(map(len, by_dialogue.out.splitlines()[2:6])) <= 70
+
+
+@pytest.mark.parametrize("wanted", ["SNG0000", "", "../x", "ü", "\udcff", "SNG7101/nosuite/0"])
+def test_show_of_an_unknown_id_names_some_that_there_are(wanted: str, raddle: Path) -> None:
+    result = call("show", raddle, "--id", wanted)
+    assert result.code == 1 and result.out == "" and "holds no dialogue" in result.err
+    assert any(record.source_id in result.err for record in records(raddle))
+
+
+def test_show_of_no_folder(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "gone"):
+        result = call("show", path, "--id", "x")
+        assert result.code == 1 and str(path) in result.err
+
+
+@pytest.mark.parametrize(
+    ("what", "some"),
+    [
+        ("benchmarks", ["raddle", "splits"]),
+        ("sources", ["multiwoz21", "multiwoz22", "risawoz"]),
+        ("perturbers", ["typos"]),
+        ("engines", ["nlpaug"]),
+        ("schemas", ["dialogue", "manifest", "soloist"]),
+    ],
+)
+def test_list_names_what_there_is(what: str, some: list[str]) -> None:
+    result = call("list", what)
+    assert result.code == 0 and result.out.startswith(f"{what}:\n")
+    told = json.loads(call("list", what, "--json", "-").out)
+    assert list(told) == [what]
+    assert set(some) <= {entry["name"] for entry in told[what]}
+    for entry in told[what]:
+        assert entry["name"] in result.out and entry["about"]
+    assert set(json.loads(call("list", "--json", "-").out)) == {"benchmarks", "sources", "perturbers", "engines", "schemas"}
