@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 
 
-@lru_cache(maxsize=None)
+@cache
 def rows(language: str, name: str) -> tuple[tuple[str, ...], ...]:
     """The rows of a word list, in file order; empty for a language that has none."""
     file = resources.files("perturbers") / "lexicons" / language / f"{name}.tsv"

@@ -28,7 +28,7 @@ def _read(real: Path, source: str, paths: Sequence[str], every: int) -> list[Dia
 
 @pytest.fixture(scope="module")
 def multiwoz(real: Path) -> list[Dialogue]:
-    return _read(real, "multiwoz21", ["multiwoz21/convlab2/val.json.zip", "multiwoz21/convlab2/test.json.zip"], 5)
+    return _read(real, "multiwoz21", ["multiwoz21/convlab2/val.json.zip", "multiwoz21/convlab2/test.json.zip"], 8)
 
 
 @pytest.fixture(scope="module")
