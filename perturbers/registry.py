@@ -67,7 +67,7 @@ def parse(text: str) -> Suite:
                 suite = value.strip()
             else:
                 options[key.strip()] = value.strip()
-        links.append(get(name).from_options(options))
+        links.append(get(name.strip()).from_options(options))
     suite = suite or "+".join(link.name for link in links)
     perturber = links[0] if len(links) == 1 else Chain(links=tuple(links))
     return Suite(suite, perturber)

@@ -1,4 +1,4 @@
-"""Splits: official lists or a keyed hash, few-shot subsets that nest, sizes that are upper bounds, copies that stay together, overlap that is counted."""
+"""Splits: official lists or a keyed hash, few-shot subsets that nest, sizes that are upper bounds, copies that stay together, overlap."""
 
 from __future__ import annotations
 

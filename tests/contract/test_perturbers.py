@@ -1,0 +1,192 @@
+"""What every registered perturber must keep to; a new one inherits these tests by its name in the registry."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import perturbers
+from perturbers import Chain, OptionError, Perturber, Skipped, get, variants
+from pipelines.sources import registry as sources
+from schemas import Dialogue
+from schemas.edits import edit_text
+from schemas.validate import check_dialogue
+from tests.pipelines.tools import DATA, plain, records
+from tests.strategies import dialogues as any_dialogues
+
+EXTRA = perturbers.registry.extra
+NAMES = [name for name in perturbers.names() if EXTRA(name) is None or importlib.util.find_spec(str(EXTRA(name)))]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[Dialogue]:
+    """Some dialogues of each language, with every rule of the miniature corpora in them."""
+    found: list[Dialogue] = []
+    for name in ("multiwoz21", "risawoz"):
+        folder = tmp_path_factory.mktemp(name) / "out"
+        plain("splits", [DATA / name], folder)
+        found += records(folder)[:12]
+    assert {one.language for one in found} == {"en", "zh"} and sources.names()
+    return found
+
+
+@pytest.fixture(params=NAMES)
+def perturber(request: pytest.FixtureRequest) -> Perturber:
+    made = get(request.param)()
+    assert isinstance(made, Perturber)
+    return made
+
+
+def _supported(perturber: Perturber, corpus: list[Dialogue]) -> list[Dialogue]:
+    return [one for one in corpus if one.language in perturber.languages]
+
+
+def test_it_is_named_and_versioned(perturber: Perturber) -> None:
+    kind = type(perturber)
+    assert kind.version >= 1 and get(perturber.step) is get(kind.name) is kind
+    with pytest.raises(OptionError, match=f"{kind.name}@{kind.version}"):
+        get(f"{kind.name}@{kind.version + 1}")
+    assert kind.__doc__ and kind.__doc__.splitlines()[0].endswith(".") and kind.languages <= {"en", "zh"}
+
+
+def test_unknown_names_list_the_known() -> None:
+    with pytest.raises(OptionError) as refusal:
+        get("typoes")
+    assert all(name in str(refusal.value) for name in perturbers.names())
+
+
+def test_options_are_checked(perturber: Perturber) -> None:
+    kind = type(perturber)
+    with pytest.raises(OptionError) as refusal:
+        kind.from_options({"no_such_option": "1"})
+    assert all(name in str(refusal.value) for name in perturber.params)
+    for name, value in perturber.params.items():
+        assert getattr(kind.from_options({name: str(value)}), name) == value, "the text of --with gives what the type says"
+        if isinstance(value, (int, float)):
+            for wrong in ("much", "", "nan", -(10**9)):
+                with pytest.raises(OptionError, match=name):
+                    kind.from_options({name: wrong})
+    assert kind.from_options({}) == perturber
+
+
+def test_it_pickles(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    copy = pickle.loads(pickle.dumps(perturber))
+    assert copy == perturber
+    one = _supported(perturber, corpus)[0]
+    assert copy.perturb(one, 3) == perturber.perturb(one, 3)
+
+
+def test_same_key_same_variant_in_any_order(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    some = _supported(perturber, corpus)
+    forth = {(one.source_id, number): perturber.perturb(one, 7, number) for one in some for number in range(3)}
+    back = {(one.source_id, number): perturber.perturb(one, 7, number) for number in (2, 0, 1) for one in reversed(some)}
+    assert forth == back
+
+
+def test_seeds_and_variants_differ(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    """Case B12."""
+    some = _supported(perturber, corpus)
+    made = [[perturber.perturb(one, seed, number) for one in some] for seed, number in ((1, 0), (2, 0), (1, 1))]
+    texts = [[tuple(turn.utterance for turn in one.turns) for one in variants] for variants in made]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        differing = sum(a != b for a, b in zip(texts[one], texts[other], strict=True))
+        assert differing >= 0.8 * len(some)
+
+
+def _holds(perturber: Perturber, source: Dialogue, made: Dialogue) -> None:
+    """What is true of every variant."""
+    assert made.source_id == source.source_id and made.split == source.split and made.language == source.language and made.goal == source.goal
+    assert made.dialogue_id.startswith(f"{source.source_id}/") and made.domains == source.domains
+    assert len(made.turns) == len(source.turns)
+    step = made.lineage[-1]
+    assert made.lineage[:-1] == source.lineage and step.step == perturber.step and step.params == perturber.params
+    skipped = {skip.turn for skip in step.skipped}
+    for before, after in zip(source.turns, made.turns, strict=True):
+        assert (after.turn, after.speaker, after.state, after.acts) == (before.turn, before.speaker, before.state, before.acts)
+        assert after.source_text == before.source_text, "what the source said is kept"
+        if after.original is not None:
+            assert edit_text(after.original, after.edits) == after.utterance != after.original
+        if before.speaker == "system" or before.turn in skipped:
+            assert after == before
+        assert [(span.domain, span.slot, span.value) for span in after.spans] == [(span.domain, span.slot, span.value) for span in before.spans]
+        for span in after.spans:
+            assert span.status == "lost" if span.start is None else after.utterance[span.start : span.end] == span.text
+    assert step.outcome == ("changed" if made.turns != source.turns else "skipped")
+
+
+def test_variants_keep_the_labels_and_lead_back_to_the_source(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    changed = 0
+    for one in _supported(perturber, corpus):
+        before = one.to_dict()
+        made = perturber.perturb(one, 1)
+        _holds(perturber, one, made)
+        assert check_dialogue(made) == []
+        assert one.to_dict() == before, "the source stays as it was (case B25)"
+        changed += made.lineage[-1].outcome == "changed"
+    assert changed >= 0.9 * len(_supported(perturber, corpus))
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(dialogue=any_dialogues())
+def test_any_dialogue_whatever_can_be_given(perturber: Perturber, dialogue: Dialogue) -> None:
+    _holds(perturber, dialogue, perturber.perturb(dialogue, 1))
+
+
+def test_languages_it_does_not_speak_are_skipped_with_a_reason(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    for one in (one.replace(language="fr") for one in corpus[:2]):
+        made = perturber.perturb(one, 1)
+        assert made.turns == one.turns and made.lineage[-1].outcome == "skipped"
+        assert {skip.reason for skip in made.lineage[-1].skipped} == {"language_not_supported"}
+        assert list(variants(perturber, one, 1, 2)) == [Skipped("language_not_supported")] * 2
+
+
+def test_variants_are_pairwise_different_or_counted(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    for one in _supported(perturber, corpus)[:4]:
+        made = list(variants(perturber, one, 1, 4))
+        assert len(made) == 4
+        texts = [tuple(turn.utterance for turn in each.turns) for each in made if isinstance(each, Dialogue)]
+        assert len(set(texts)) == len(texts) and tuple(turn.utterance for turn in one.turns) not in texts
+
+
+def test_it_chains(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    chain = Chain(links=(perturber, get("typos")()))
+    for one in _supported(perturber, corpus)[:4]:
+        made = chain.perturb(one, 1)
+        assert check_dialogue(made) == []
+        assert [step.step for step in made.lineage[len(one.lineage) :]] == [perturber.step, "typos@1"]
+        for turn, source in zip(made.turns, one.turns, strict=True):
+            assert turn.source_text == source.utterance
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "links"),
+    [
+        ("typos", "typos", 1),
+        ("typos:rate=0.2", "typos", 1),
+        (" typos : rate = 0.2 , style = chat ", "typos", 1),
+        ("typos@1:name=noisy", "noisy", 1),
+        ("typos+typos:rate=0.5", "typos+typos", 2),
+        ("typos:name=both+typos", "both", 2),
+    ],
+)
+def test_specs_are_read(text: str, name: str, links: int) -> None:
+    suite = perturbers.parse(text)
+    assert suite.name == name
+    assert len(getattr(suite.perturber, "links", (suite.perturber,))) == links
+
+
+def test_the_global_generator_is_left_alone(perturber: Perturber, corpus: list[Dialogue]) -> None:
+    import random
+
+    random.seed(5)
+    before: Any = random.getstate()
+    perturber.perturb(_supported(perturber, corpus)[0], 1)
+    if EXTRA(perturber.name) is None:
+        assert random.getstate() == before
+    first = perturber.perturb(_supported(perturber, corpus)[0], 1)
+    random.seed(6)
+    assert perturber.perturb(_supported(perturber, corpus)[0], 1) == first

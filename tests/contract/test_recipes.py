@@ -1,0 +1,71 @@
+"""What every recipe and every benchmark must keep to; a new one inherits these tests by its name."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipelines import benchmarks, recipe
+from pipelines.errors import UsageError
+from schemas.validate import names as schema_names
+from tests.pipelines.tools import call
+
+FOLDER = importlib.resources.files("pipelines") / "recipes"
+RECIPES = sorted(path.name.removesuffix(".yaml") for path in FOLDER.iterdir() if path.name.endswith(".yaml"))
+
+
+def test_recipes_and_benchmarks_are_the_same_names() -> None:
+    assert sorted([*benchmarks.names(), "perturb"]) == RECIPES
+    with pytest.raises(UsageError) as refusal:
+        benchmarks.get("radle")
+    assert all(name in str(refusal.value) for name in benchmarks.names())
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_is_commented_and_every_key_is_known(name: str) -> None:
+    text = (FOLDER / f"{name}.yaml").read_text("utf-8")
+    assert text.startswith("# ")
+    assert set(yaml.safe_load(text)) <= set(recipe.known_keys())
+    loaded = recipe.load(name)
+    assert loaded.benchmark == name and loaded.suites
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_resolved_recipe_resolves_to_itself(name: str, tmp_path: Path) -> None:
+    """The manifest's recipe, given back with --recipe, is the same recipe."""
+    loaded = recipe.load(name)
+    (tmp_path / "again.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(loaded.to_dict()))), "utf-8")
+    assert recipe.load(name, str(tmp_path / "again.yaml")) == loaded
+
+
+@pytest.mark.parametrize("key", recipe.known_keys())
+def test_every_key_can_be_set_in_words(key: str) -> None:
+    value = getattr(recipe.load("raddle"), key)
+    if isinstance(value, dict):
+        text = ",".join(f"{name}:{item}" for name, item in value.items()) if key != "perturbations" else None
+    elif isinstance(value, list):
+        text = ",".join(value)
+    else:
+        text = "none" if value is None else str(value)
+    if text is not None:
+        assert getattr(recipe.load("raddle", None, [f"{key}={text}"]), key) == value
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_benchmark_says_what_it_is_and_which_files_it_makes(name: str) -> None:
+    benchmark = benchmarks.get(name)
+    assert benchmark.name == name and benchmark.about and not benchmark.about.endswith(".")
+    for blind in (False, True):
+        for path, schema in benchmark.release_files(recipe.load(name).suites, blind).items():
+            assert schema in schema_names(), "every release file has a schema"
+            assert path.startswith(("release/", "labels/release/")) and ".." not in path
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_every_benchmark_refuses_what_it_cannot_read(name: str, tmp_path: Path) -> None:
+    result = call("build", name, "--input", tmp_path / "gone", "--output", tmp_path / "out")
+    assert result.code == 1 and "does not exist" in result.err and list(tmp_path.iterdir()) == []
