@@ -25,7 +25,7 @@ STANDARD = "standard"
 R = TypeVar("R", bound="Record")
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Base of all records: immutable; a change makes a new record (`replace`)."""
 
     def replace(self: R, **changes: Any) -> R:
