@@ -176,9 +176,26 @@ def make_pipeline(options: Sequence[str]) -> Any:
     if not any(option.split("=")[0] == "--runner" for option in arguments):
         arguments.append("--runner=FnApiRunner")
     try:
-        return beam.Pipeline(options=check_options(arguments))
+        found = check_options(arguments)
+        return beam.Pipeline(runner=_worker_processes(found), options=found)
     except (ValueError, ImportError) as error:
         raise UsageError(f"Beam refused the options {' '.join(arguments)}: {error}") from None
+
+
+def _worker_processes(options: Any) -> Any:
+    """FnApiRunner with worker processes that don't print their log, if that is what the options ask for; else None, the runner they name."""
+    import sys
+
+    from apache_beam.options.pipeline_options import DirectOptions, StandardOptions
+    from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+    from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+    direct = options.view_as(DirectOptions)
+    if options.view_as(StandardOptions).runner != "FnApiRunner" or direct.direct_running_mode != "multi_processing":
+        return None
+    # In its own mode of that name the runner would put Beam's entry point in the place of ours.
+    direct.direct_running_mode = "in_memory"
+    return FnApiRunner(default_environment=SubprocessSDKEnvironment.from_command_string(f"{sys.executable} -m pipelines.beam_worker"))
 
 
 def check_options(arguments: Sequence[str]) -> Any:
