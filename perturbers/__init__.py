@@ -1,8 +1,8 @@
 """What can happen to a dialogue: plain Python, usable in a notebook, no Beam.
 
-    from perturbers import get
-    typos = get("typos")(rate=0.1)
-    variant = typos.perturb(dialogue, seed=1)
+from perturbers import get
+typos = get("typos")(rate=0.1)
+variant = typos.perturb(dialogue, seed=1)
 """
 
 from .base import Chain, Changed, OptionError, Perturber, Skipped, TurnPerturber, variants

@@ -229,8 +229,9 @@ class Chain(Perturber):
         raise TypeError("a chain has no change of its own; it perturbs link by link")
 
     def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
-        for link in self.links:
-            dialogue = link.once(dialogue, seed, variant, redraw)
+        for place, link in enumerate(self.links):
+            # The place keeps two links of one kind from drawing alike.
+            dialogue = link.once(dialogue, seed, variant, redraw + place * _STRIDE)
         return dialogue
 
 

@@ -180,8 +180,25 @@ def _classes(before: Sequence[Signal], after: Sequence[Signal], mode: str) -> st
 #: Words that make a longer name of the name before them.
 _VENUE = frozenset(
     {
-        "bar", "cafe", "cottage", "court", "garden", "gardens", "grill", "hall", "hotel", "house", "inn", "kitchen", "lodge", "palace", "place",
-        "restaurant", "room", "tavern", "villa",
+        "bar",
+        "cafe",
+        "cottage",
+        "court",
+        "garden",
+        "gardens",
+        "grill",
+        "hall",
+        "hotel",
+        "house",
+        "inn",
+        "kitchen",
+        "lodge",
+        "palace",
+        "place",
+        "restaurant",
+        "room",
+        "tavern",
+        "villa",
     }
 )
 
@@ -255,9 +272,7 @@ def _kept(words: frozenset[str], before: list[str], after: list[str], language: 
 def _near_zh(word: str, text: str) -> bool:
     """Whether a run of `text` shares at least half of the characters of `word`, place by place."""
     size = len(word)
-    return size > 1 and any(
-        2 * sum(a == b for a, b in zip(word, text[i : i + size], strict=True)) >= size for i in range(len(text) - size + 1)
-    )
+    return size > 1 and any(2 * sum(a == b for a, b in zip(word, text[i : i + size], strict=True)) >= size for i in range(len(text) - size + 1))
 
 
 #: Acts that ask for nothing and tell nothing.

@@ -85,8 +85,27 @@ def _number_values() -> dict[str, str]:
 
 
 _WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-    "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
 )
 _TENS = {2: "twenty", 3: "thirty", 4: "forty", 5: "fifty"}
 _ZH_DIGITS = "零一二三四五六七八九十"
@@ -288,9 +307,7 @@ _ZH_SUFFIXES = frozenset("片菜区系本型级市省剧元分座舱")
 @lru_cache(maxsize=8)
 def _closed_surfaces(language: str) -> dict[tuple[str, str], tuple[str, ...]]:
     """(class, value) -> its surfaces, the value itself first."""
-    return {
-        (kind, value): (value, *alternatives(rest[0] if rest else "")) for kind, value, *rest in rows(language, "closed")
-    }
+    return {(kind, value): (value, *alternatives(rest[0] if rest else "")) for kind, value, *rest in rows(language, "closed")}
 
 
 @lru_cache(maxsize=8)

@@ -272,4 +272,3 @@ def _in_case_of(first: str, form: str) -> str:
 
 #: In Chinese the word after a numeral belongs to it (三个人, 50元左右).
 _NUMERALS = frozenset("零一二三四五六七八九十百千万亿两俩半几第每0123456789０１２３４５６７８９")
-

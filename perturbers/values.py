@@ -259,9 +259,7 @@ class Locator:
             located.sort()
         return located
 
-    def _choose(
-        self, entries: tuple[tuple[Form, Group], ...], beside: frozenset[str], preferred: tuple[set[Key], ...]
-    ) -> tuple[Form, Key, bool]:
+    def _choose(self, entries: tuple[tuple[Form, Group], ...], beside: frozenset[str], preferred: tuple[set[Key], ...]) -> tuple[Form, Key, bool]:
         """Which value of which slot a surface shows where several do: (form, value, whether others were as good)."""
         options = [(form, key) for form, group in entries for key in self._groups[group]]
         for labels in preferred:

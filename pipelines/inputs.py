@@ -151,9 +151,7 @@ def _members(path: str, shown: str, named: bool) -> list[_Candidate]:
     if not path.endswith(".zip"):
         return [_Candidate(path, shown, named)]
     with files.open_zip(path) as archive:
-        members = [
-            info for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))
-        ]
+        members = [info for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))]
     if any(info.flag_bits & 1 for info in members):
         raise InputError(path, "is encrypted", "unpack it first")
     names = [info.filename for info in members if not info.filename.startswith("__MACOSX")]

@@ -32,7 +32,6 @@ class Benchmark(ABC):
         """Every release file (path -> schema name), so that those without records exist as well."""
         return {}
 
-
     def schema_of(self, path: str, blind: bool) -> str | None:
         """The schema of a release file that `release_files` can't foresee, None if `path` is no such file."""
         return None

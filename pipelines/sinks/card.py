@@ -63,9 +63,7 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
     for suite in recipe.suites:
         lines.append(f"| {suite} | " + " | ".join(f"{counts.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES) + " |")
     lines += ["", "## Sources", ""]
-    lines += [
-        f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in used
-    ]
+    lines += [f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in used]
     lines += [
         "",
         f"The strictest licence among them binds the whole: {binding}.",

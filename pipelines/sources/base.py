@@ -328,7 +328,8 @@ def _tolerant(path: str, data: bytes) -> Any:
         return json.loads(text, object_pairs_hook=_keep_pairs)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg:
+        rest = text[error.pos :].rstrip()
+        if len(rest) < 2 or "Unterminated" in error.msg or any(word.startswith(rest) for word in ("true", "false", "null")):
             raise InputError(path, f"is cut off: the JSON ends in the middle at {where}", "download or unpack it again") from None
         raise InputError(path, f"is not JSON: {error.msg} at {where}", "is it another format? name it with --format") from None
     except RecursionError:

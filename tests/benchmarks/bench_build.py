@@ -2,18 +2,16 @@
 
     python tests/benchmarks/bench_build.py --data FOLDER [--copies 10] [--workers]
 
-Every figure is CPU time of a process of its own (children included), start-up measured and taken off; wall time only where two processes are compared.
+Every figure is CPU time of a process of its own (children included), start-up taken off; wall time only where two processes are compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 CHILD = """
@@ -81,10 +79,14 @@ def main() -> None:
         print(f"Beam / plain loop: {beam['cpu'] / loop['cpu']:.2f} (start-up of {beam['start']:.1f} s taken off both)")
         many = multiply(options.data, options.copies, folder / "many")
         large = measure("beam", folder / "large", many)
-        print(f"{options.copies} times the input: {large['cpu']:.2f} CPU s, {large['cpu'] / beam['cpu']:.2f} times the CPU, peak {large['peak_mb']:.0f} MB")
+        print(
+            f"{options.copies} times the input: {large['cpu']:.2f} CPU s, {large['cpu'] / beam['cpu']:.2f} times the CPU, peak {large['peak_mb']:.0f} MB"
+        )
         if options.workers:
             two = measure("beam", folder / "two", many, ["--direct_running_mode=multi_processing", "--direct_num_workers=2"])
-            print(f"two processes: {two['wall']:.1f} s wall against {large['wall']:.1f} s with one: {large['wall'] / two['wall']:.2f} times the speed")
+            print(
+                f"two processes: {two['wall']:.1f} s wall against {large['wall']:.1f} s with one: {large['wall'] / two['wall']:.2f} times the speed"
+            )
 
 
 if __name__ == "__main__":

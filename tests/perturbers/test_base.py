@@ -15,9 +15,7 @@ from schemas import Act, Dialogue, Edit, Span, Turn
 
 
 def dialogue(*utterances: str, source_id: str = "D1", language: str = "en", split: str | None = None) -> Dialogue:
-    turns = tuple(
-        Turn(turn=place, speaker="user" if place % 2 == 0 else "system", utterance=utterance) for place, utterance in enumerate(utterances)
-    )
+    turns = tuple(Turn(turn=place, speaker="user" if place % 2 == 0 else "system", utterance=utterance) for place, utterance in enumerate(utterances))
     return Dialogue(dialogue_id=source_id, source="test", source_id=source_id, language=language, turns=turns, split=split)  # type: ignore[arg-type]
 
 

@@ -130,7 +130,7 @@ def test_b15_text_outside_the_edits_stays_the_same_to_the_byte() -> None:
         assert turn.original == text
         assert edit_text(text, turn.edits) == turn.utterance
         assert edit_text(turn.utterance, invert(text, turn.edits)) == text
-        for kept in ('10.0.0.7, ', '"', '— ', '\t', '\u00a0?'):
+        for kept in ("10.0.0.7, ", '"', "— ", "\t", "\u00a0?"):
             assert kept in turn.utterance
         assert "10.0.0.7" in turn.utterance and turn.utterance.count(" ") == text.count(" ")
 
@@ -168,9 +168,7 @@ def test_follow_mode_hits_values_and_their_spans_say_so() -> None:
 def test_noise_falls_all_over_the_text_and_not_on_one_place() -> None:
     # NL-Augmenter resets the seed in every call: 62 % of its first typos fall on character 3.
     text = "could somebody please recommend another excellent restaurant downtown serving wonderful breakfast"
-    first = Counter(
-        Typos(style="typing").perturb(dialogue(text, source_id=f"D{number}"), seed=1).turns[0].edits[0].start for number in range(2000)
-    )
+    first = Counter(Typos(style="typing").perturb(dialogue(text, source_id=f"D{number}"), seed=1).turns[0].edits[0].start for number in range(2000))
     assert sum(first.values()) == 2000
     assert max(first.values()) / 2000 < 0.06
     assert len(first) > 60

@@ -204,15 +204,15 @@ def test_clean_copies_are_the_same_whatever_runs_beside_them(raddle: Path, tmp_p
 def test_records_with_every_kind_of_character_reach_both_forms(tmp_path: Path) -> None:
     from .tools import corpus
 
-    texts = ["nul \x00 , unit \x1f , line \u2028 \x85 next", "tab\tand\nline \"quoted\" \\ back", "🙂 café e\u0301 𠮷 \u200b", "ok"]
-    corpus(tmp_path / "in", {"odd/id \"x\"\t🙂": texts, "###": texts, "../x": texts})
+    texts = ["nul \x00 , unit \x1f , line \u2028 \x85 next", 'tab\tand\nline "quoted" \\ back', "🙂 café e\u0301 𠮷 \u200b", "ok"]
+    corpus(tmp_path / "in", {'odd/id "x"\t🙂': texts, "###": texts, "../x": texts})
     plain("splits", [tmp_path / "in"], tmp_path / "out")
     found = records(tmp_path / "out")
-    assert sorted(record.source_id for record in found) == sorted(["odd/id \"x\"\t🙂", "###", "../x"])
+    assert sorted(record.source_id for record in found) == sorted(['odd/id "x"\t🙂', "###", "../x"])
     assert all([turn.utterance for turn in record.turns] == texts for record in found)
     assert call("verify", tmp_path / "out").code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"], "an id never becomes a path"
-    assert call("show", tmp_path / "out", "--id", "odd/id \"x\"\t🙂").code == 0
+    assert call("show", tmp_path / "out", "--id", 'odd/id "x"\t🙂').code == 0
 
 
 def test_many_shards_join_to_the_same_records(raddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

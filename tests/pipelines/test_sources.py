@@ -99,9 +99,7 @@ def test_one_bad_record_leaves_the_file_readable() -> None:
         assert caught.value.reason == reason
 
 
-@pytest.mark.parametrize(
-    "data", [b"A.json\nB.json\n", b"A\nB", b"\xef\xbb\xbfA.json\r\nB\r\n\r\n", b'["A.json", "B.json"]', b"  A.json \n\n B.json"]
-)
+@pytest.mark.parametrize("data", [b"A.json\nB.json\n", b"A\nB", b"\xef\xbb\xbfA.json\r\nB\r\n\r\n", b'["A.json", "B.json"]', b"  A.json \n\n B.json"])
 def test_split_lists_in_every_spelling(data: bytes) -> None:
     assert base.list_lines("valListFile.json", data) == ["A", "B"]
 

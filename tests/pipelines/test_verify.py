@@ -101,7 +101,10 @@ def _hidden_rejects(made: dict[str, Any]) -> None:
 TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     "changed byte": (_changed_byte, f"{TEST}: is not the file that was written"),
     "missing file": (lambda folder: (folder / TEST).unlink(), f"{TEST}: stands in the manifest but not in the folder"),
-    "extra file": (lambda folder: (folder / "dialogues/typos/more.jsonl").write_text("{}"), "more.jsonl: stands in the folder but not in the manifest"),
+    "extra file": (
+        lambda folder: (folder / "dialogues/typos/more.jsonl").write_text("{}"),
+        "more.jsonl: stands in the folder but not in the manifest",
+    ),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "has no manifest.json"),
     "cut manifest": (lambda folder: (folder / "manifest.json").write_bytes((folder / "manifest.json").read_bytes()[:500]), "is cut off"),
     "manifest without books": (lambda folder: _edit(folder, lambda made: made.pop("stages")), "stages"),
@@ -139,7 +142,12 @@ def test_a_report_may_be_written_again(raddle: Path, tmp_path: Path) -> None:
 
 
 def test_validate_takes_what_is_emitted_and_what_is_read(raddle: Path) -> None:
-    for path in [*sorted(raddle.rglob("*.json*")), *sorted(raddle.rglob("*.parquet")), DATA / "multiwoz21/data.json", DATA / "risawoz/dialogues.json"]:
+    for path in [
+        *sorted(raddle.rglob("*.json*")),
+        *sorted(raddle.rglob("*.parquet")),
+        DATA / "multiwoz21/data.json",
+        DATA / "risawoz/dialogues.json",
+    ]:
         result = call("validate", path)
         assert result.code == 0 and str(path) in result.out, result
     assert call("validate", raddle).code == 0
