@@ -79,9 +79,8 @@ def main() -> None:
         print(f"Beam / plain loop: {beam['cpu'] / loop['cpu']:.2f} (start-up of {beam['start']:.1f} s taken off both)")
         many = multiply(options.data, options.copies, folder / "many")
         large = measure("beam", folder / "large", many)
-        print(
-            f"{options.copies} times the input: {large['cpu']:.2f} CPU s, {large['cpu'] / beam['cpu']:.2f} times the CPU, peak {large['peak_mb']:.0f} MB"
-        )
+        growth = large["cpu"] / beam["cpu"]
+        print(f"{options.copies} times the input: {large['cpu']:.2f} CPU s, {growth:.2f} times the CPU, peak {large['peak_mb']:.0f} MB")
         if options.workers:
             two = measure("beam", folder / "two", many, ["--direct_running_mode=multi_processing", "--direct_num_workers=2"])
             print(
