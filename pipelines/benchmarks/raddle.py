@@ -39,7 +39,13 @@ _DOMAIN_TOKENS = {
     "id": "trainid",
     "trainid": "trainid",
     "ticket": "price",
-    "type": "type",
+}
+#: The tokens of each domain that SOLOIST's vocabulary has; what it lacks stays as text.
+_VOCABULARY = {
+    "attraction": {"address", "area", "name", "phone", "postcode", "pricerange", "reference"},
+    "hotel": {"address", "area", "name", "phone", "postcode", "pricerange", "reference"},
+    "restaurant": {"address", "area", "food", "name", "phone", "postcode", "pricerange", "reference"},
+    "train": {"price", "reference", "trainid"},
 }
 _VALUE_TOKENS = {
     "choice": "count",
@@ -142,7 +148,7 @@ def delexicalised(turn: Turn, domains: tuple[str, ...]) -> str:
     for span in sorted((span for span in turn.spans if span.start is not None), key=lambda span: (span.start or 0, -(span.end or 0))):
         start, end = span.start or 0, span.end or 0
         domain = span.domain if span.domain in DOMAINS else (domains[0] if domains else span.domain)
-        if span.slot in _DOMAIN_TOKENS:
+        if _DOMAIN_TOKENS.get(span.slot) in _VOCABULARY.get(domain, ()):
             token = f"[{domain}_{_DOMAIN_TOKENS[span.slot]}]"
         elif span.slot in _VALUE_TOKENS:
             token = f"[value_{_VALUE_TOKENS[span.slot]}]"
