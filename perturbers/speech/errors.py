@@ -1,0 +1,13 @@
+"""What can go wrong with a speech engine."""
+
+from __future__ import annotations
+
+from ..base import OptionError
+
+
+class EngineMissing(OptionError):
+    """An engine, or the weights it needs, are not installed. The message names the extra or the package that brings them."""
+
+
+class SpeechFailed(RuntimeError):
+    """An engine failed on one utterance, after its retries. It costs the turn, not the run."""

@@ -1,0 +1,160 @@
+"""English words by their phones (ARPAbet): pronunciations, how easily phones are taken for each other, and the words that sound like one.
+
+Pronunciations of frequent words come with a trained model (from PocketSphinx' dictionary, BSD); for any other word simple spelling rules guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+Phones = tuple[str, ...]
+
+#: Phones by how they are made: (kind, place, voiced). Phones that share more are confused more.
+_CONSONANTS = {
+    "P": ("stop", "lips", 0), "B": ("stop", "lips", 1), "T": ("stop", "ridge", 0), "D": ("stop", "ridge", 1), "K": ("stop", "back", 0),
+    "G": ("stop", "back", 1),
+    "F": ("fricative", "lips", 0), "V": ("fricative", "lips", 1), "TH": ("fricative", "teeth", 0), "DH": ("fricative", "teeth", 1),
+    "S": ("fricative", "ridge", 0), "Z": ("fricative", "ridge", 1), "SH": ("fricative", "palate", 0), "ZH": ("fricative", "palate", 1),
+    "HH": ("fricative", "throat", 0),
+    "CH": ("affricate", "palate", 0), "JH": ("affricate", "palate", 1), "M": ("nasal", "lips", 1), "N": ("nasal", "ridge", 1),
+    "NG": ("nasal", "back", 1),
+    "L": ("glide", "ridge", 1), "R": ("glide", "palate", 1), "W": ("glide", "lips", 1), "Y": ("glide", "palate", 1),
+}  # fmt: skip
+#: Vowels by (height 0 low to 2 high, frontness 0 back to 2 front).
+_VOWELS = {
+    "IY": (2.0, 2.0), "IH": (1.7, 1.7), "EY": (1.4, 1.8), "EH": (1.0, 1.7), "AE": (0.3, 1.7), "AH": (0.8, 1.0), "ER": (1.0, 0.9), "AA": (0.0, 0.5),
+    "AO": (0.6, 0.0), "OW": (1.2, 0.1), "UH": (1.6, 0.3), "UW": (2.0, 0.2), "AY": (0.6, 1.2), "AW": (0.4, 0.6), "OY": (1.0, 0.7),
+}  # fmt: skip
+#: What a phone costs that is missing or too much; soft ones cost less.
+_GAP = {"HH": 0.5, "AH": 0.55, "T": 0.6, "D": 0.6, "R": 0.6, "Y": 0.6, "IH": 0.65, "L": 0.7, "N": 0.7, "Z": 0.65, "S": 0.7}
+
+
+def base_cost(one: str, other: str) -> float:
+    """0 for the same phone to 1.4 for a vowel against a consonant."""
+    if one == other:
+        return 0.0
+    if one in _VOWELS and other in _VOWELS:
+        (h1, f1), (h2, f2) = _VOWELS[one], _VOWELS[other]
+        return min(0.9, 0.25 + 0.3 * (abs(h1 - h2) + abs(f1 - f2)))
+    if one in _CONSONANTS and other in _CONSONANTS:
+        first, second = _CONSONANTS[one], _CONSONANTS[other]
+        return 0.3 + 0.35 * (first[0] != second[0]) + 0.3 * (first[1] != second[1]) + 0.15 * (first[2] != second[2])
+    return 1.4
+
+
+_LETTERS = [
+    ("tion", "SH AH N"), ("ough", "AO"), ("augh", "AO"), ("eigh", "EY"), ("igh", "AY"), ("tch", "CH"), ("dge", "JH"), ("sch", "S K"),
+    ("shire", "SH ER"),
+    ("ham$", "AH M"), ("ton$", "T AH N"), ("ch", "CH"), ("sh", "SH"), ("th", "TH"), ("ph", "F"), ("wh", "W"), ("ck", "K"), ("ng", "NG"),
+    ("qu", "K W"),
+    ("ee", "IY"), ("ea", "IY"), ("oo", "UW"), ("ou", "AW"), ("ow", "OW"), ("oa", "OW"), ("ai", "EY"), ("ay", "EY"), ("oy", "OY"),
+    ("oi", "OY"), ("au", "AO"),
+    ("er", "ER"), ("ir", "ER"), ("ur", "ER"), ("ar", "AA R"), ("or", "AO R"), ("ce", "S"), ("ci", "S IH"), ("ge", "JH"), ("gi", "JH IH"),
+    ("y$", "IY"),
+    ("a", "AE"), ("b", "B"), ("c", "K"), ("d", "D"), ("e$", ""), ("e", "EH"), ("f", "F"), ("g", "G"), ("h", "HH"), ("i", "IH"), ("j", "JH"),
+    ("k", "K"), ("l", "L"),
+    ("m", "M"), ("n", "N"), ("o", "AA"), ("p", "P"), ("q", "K"), ("r", "R"), ("s", "S"), ("t", "T"), ("u", "AH"), ("v", "V"), ("w", "W"),
+    ("x", "K S"), ("y", "Y"), ("z", "Z"),
+]  # fmt: skip
+_LETTER = re.compile("|".join(f"({pattern})" for pattern, _ in _LETTERS))
+
+
+@lru_cache(maxsize=16384)
+def guess(word: str) -> Phones:
+    """Phones by spelling rules."""
+    found: list[str] = []
+    for match in _LETTER.finditer(re.sub(r"(.)\1", r"\1", word.lower()) if not re.search("ee|oo", word) else word.lower()):
+        assert match.lastindex is not None
+        found += _LETTERS[match.lastindex - 1][1].split()
+    return tuple(found)
+
+
+def _rough(phone: str) -> str:
+    """One letter for a class of phones that are often confused: the index by which neighbours are looked for."""
+    if phone in _VOWELS:
+        return "V"
+    kind, place, _ = _CONSONANTS.get(phone, ("other", "", 0))
+    if kind == "nasal":
+        return "N"
+    if phone in ("L", "W", "R", "Y"):
+        return "L"
+    if kind == "stop":
+        return "P" if place == "lips" else "T"
+    return "S" if place in ("ridge", "palate") else "F"
+
+
+class Lexicon:
+    """Words with their phones, and the costs of confusing phones."""
+
+    def __init__(self, phones: Mapping[str, str], costs: Mapping[str, float], candidates: Iterable[str]) -> None:
+        """
+        Args:
+            phones: word -> phones, blanks between them.
+            costs: "F TH" -> what it costs to hear TH for F, where that was learned.
+            candidates: the words that may be heard.
+        """
+        self._phones = {word: tuple(text.split()) for word, text in phones.items()}
+        self._costs = {tuple(pair.split()): cost for pair, cost in costs.items()}
+        self._keys: dict[str, list[str]] = defaultdict(list)
+        for word in sorted(set(candidates)):
+            for key in _keys(self.phones(word)):
+                self._keys[key].append(word)
+        self._cost_cache: dict[tuple[str, str], float] = {}
+
+    def phones(self, word: str) -> Phones:
+        """The phones of a word, from the dictionary or by its spelling."""
+        return self._phones.get(word) or guess(word)
+
+    def cost(self, said: str, heard: str) -> float:
+        """What it costs to hear one phone for another."""
+        key = (said, heard)
+        found = self._cost_cache.get(key)
+        if found is None:
+            found = self._cost_cache[key] = min(self._costs.get(key, 9.0), base_cost(said, heard))
+        return found
+
+    def distance(self, said: Phones, heard: Phones, limit: float) -> float:
+        """Weighted edit distance of phone sequences; anything above `limit` once it can't be less."""
+        row = [0.0]
+        for phone in heard:
+            row.append(row[-1] + _GAP.get(phone, 0.8))
+        for one in said:
+            gap = _GAP.get(one, 0.8)
+            diagonal, least = row[0], row[0] + gap
+            row[0] = least
+            for place, other in enumerate(heard, 1):
+                above = row[place]
+                value = min(above + gap, row[place - 1] + _GAP.get(other, 0.8), diagonal + self.cost(one, other))
+                diagonal, row[place] = above, value
+                if value < least:
+                    least = value
+            if least > limit:
+                return least
+        return row[-1]
+
+    @lru_cache(maxsize=32768)  # noqa: B019  one lexicon lives as long as its process
+    def near(self, said: Phones, count: int = 12) -> tuple[tuple[str, float], ...]:
+        """The `count` words that sound most like a phone sequence, with their distances, nearest first."""
+        if not said:
+            return ()
+        limit = 0.35 * len(said) + 0.5
+        found: list[tuple[float, str]] = []
+        seen: set[str] = set()
+        for key in _keys(said):
+            for word in self._keys.get(key, ()):
+                if word not in seen:
+                    seen.add(word)
+                    distance = self.distance(said, self.phones(word), limit)
+                    if distance <= limit:
+                        found.append((distance, word))
+        found.sort()
+        return tuple((word, distance) for distance, word in found[:count])
+
+
+def _keys(phones: Sequence[str]) -> set[str]:
+    """Rough keys of a sequence: its classes, and those with one left out, so that one missing phone or two different ones still meet."""
+    rough = "".join(map(_rough, phones))
+    return {rough, *(rough[:place] + rough[place + 1 :] for place in range(len(rough)) if len(rough) > 2)}

@@ -1,0 +1,119 @@
+"""Word error rate (WER), for Chinese character error rate (CER), raw and in spoken form, with the confidence interval of a corpus rate."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from .speakable import words
+
+
+class Errors(NamedTuple):
+    """Substitutions, deletions and insertions of one transcript against a reference of `length` words (Chinese: characters)."""
+
+    substitutions: int
+    deletions: int
+    insertions: int
+    length: int
+
+    @property
+    def total(self) -> int:
+        return self.substitutions + self.deletions + self.insertions
+
+    @property
+    def rate(self) -> float:
+        """Errors by reference words, as a fraction; may exceed 1. Of an empty reference: 0 without errors, else 1."""
+        return self.total / self.length if self.length else float(bool(self.total))
+
+
+def unify(reference: Sequence[str], hypothesis: Sequence[str]) -> list[str]:
+    """`hypothesis` with compounds written as the reference writes them: "guest house" for "guesthouse" is no error.
+
+    Two neighbours become one word where the reference has that word and not the first of them, and the other way round.
+    """
+    known = set(reference)
+    joined = {a + b: (a, b) for a, b in pairwise(reference)}
+    result: list[str] = []
+    for word in hypothesis:
+        if result and word and result[-1] + word in known and (result[-1] not in known or word not in known):
+            result[-1] += word
+        elif word in joined and word not in known:
+            result += joined[word]
+        else:
+            result.append(word)
+    return result
+
+
+def edit_errors(reference: Sequence[str], hypothesis: Sequence[str]) -> Errors:
+    """The errors of the cheapest alignment at unit costs (Levenshtein); among equally cheap ones, the most substitutions."""
+    # One row per hypothesis word; a cell holds (cost, deletions, insertions).
+    row: list[tuple[int, int, int]] = [(i, i, 0) for i in range(len(reference) + 1)]
+    for j, heard in enumerate(hypothesis, 1):
+        diagonal = row[0]
+        row[0] = (j, 0, j)
+        for i, said in enumerate(reference, 1):
+            above = row[i]
+            if heard == said:
+                best = diagonal
+            else:
+                cost, dele, ins = diagonal
+                best = (cost + 1, dele, ins)
+                left = row[i - 1]
+                if left[0] + 1 < best[0]:
+                    best = (left[0] + 1, left[1] + 1, left[2])
+                if above[0] + 1 < best[0]:
+                    best = (above[0] + 1, above[1], above[2] + 1)
+            diagonal, row[i] = above, best
+    cost, dele, ins = row[-1]
+    return Errors(cost - dele - ins, dele, ins, len(reference))
+
+
+def errors(reference: str, hypothesis: str, language: str) -> Errors:
+    """The errors of a transcript in spoken form (what `speakable` does to numbers, times, spellings), compounds unified."""
+    said = [word.text for word in words(reference, language)]
+    heard = [word.text for word in words(hypothesis, language)]
+    return edit_errors(said, heard if language == "zh" else unify(said, heard))
+
+
+_MARKS = re.compile(r"[^\w\s]|_")
+
+
+def raw_errors(reference: str, hypothesis: str, language: str) -> Errors:
+    """The errors after no more than case, punctuation and blanks are taken away; numbers and spellings count as written."""
+    return edit_errors(_plain(reference, language), _plain(hypothesis, language))
+
+
+def _plain(text: str, language: str) -> list[str]:
+    text = _MARKS.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    return [char for char in text if not char.isspace()] if language == "zh" else text.split()
+
+
+class Rate(NamedTuple):
+    """A corpus rate with its 95 % confidence interval, as fractions, over `turns` utterances of `length` words together."""
+
+    rate: float
+    low: float
+    high: float
+    turns: int
+    length: int
+
+
+def corpus_rate(parts: Iterable[Errors]) -> Rate:
+    """All errors by all reference words, with a 95 % interval.
+
+    Utterances, not words, are what was drawn, and their errors come in bursts; so the variance is that of a ratio of sums over utterances (delta
+    method), as a bootstrap over utterances gives it (Bisani and Ney 2004), without its randomness.
+    """
+    found = list(parts)
+    length = sum(part.length for part in found)
+    total = sum(part.total for part in found)
+    if not length:
+        return Rate(0.0, 0.0, 0.0, len(found), 0)
+    rate = total / length
+    n = len(found)
+    spread = math.sqrt(n / max(n - 1, 1) * sum((part.total - rate * part.length) ** 2 for part in found)) / length
+    return Rate(rate, max(0.0, rate - 1.96 * spread), rate + 1.96 * spread, n, length)

@@ -1,0 +1,176 @@
+"""The perturber: audio path on fake engines, text channel, options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+np = pytest.importorskip("numpy")
+
+from perturbers import OptionError, parse  # noqa: E402
+from perturbers.speech import channel, points  # noqa: E402
+from perturbers.speech.cache import Cache  # noqa: E402
+from perturbers.speech.channel import Speech  # noqa: E402
+from perturbers.speech.fakes import FakeAsr, FakeTts  # noqa: E402
+from perturbers.speech.studio import Studio  # noqa: E402
+from schemas import Dialogue, SlotValues, Span, Turn  # noqa: E402
+from schemas.validate import check_dialogue  # noqa: E402
+from tests.strategies import dialogues  # noqa: E402
+
+
+def dialogue(*utterances: str, language: str = "en") -> Dialogue:
+    turns = []
+    for place, text in enumerate(utterances):
+        spans = tuple(Span(text.index(v), text.index(v) + len(v), v, "hotel", "area", v) for v in ("east", "north") if v in text)
+        state = tuple(SlotValues("hotel", "area", (span.value,)) for span in spans)
+        turns += [Turn(2 * place, "user", text, spans=spans, state=state), Turn(2 * place + 1, "system", "Anything else?")]
+    return Dialogue(dialogue_id="d/standard/0", source="test", source_id="d", language=language, split="test", turns=tuple(turns))
+
+
+@pytest.fixture
+def ear(monkeypatch: pytest.MonkeyPatch) -> FakeAsr:
+    """The recogniser of a studio of fakes that `Speech(tts="fake", asr="fake", noise="none")` gets."""
+    fake = FakeAsr()
+    studio = Studio(FakeTts(), fake, "en", Cache(None))
+    monkeypatch.setattr(channel, "_studio", lambda *args: studio)
+    return fake
+
+
+def fake_speech(**options: object) -> Speech:
+    return Speech(engine="audio", tts="fake", asr="fake", noise="none", **options)  # type: ignore[arg-type]
+
+
+def test_heard_right_is_the_same_turn(ear: FakeAsr) -> None:
+    source = dialogue("I need a hotel in the east, at 07:45.")
+    made = fake_speech().perturb(source, 1)
+    assert made.turns == source.turns
+    assert made.lineage[-1].outcome == "skipped" and made.lineage[-1].skipped == ()
+
+
+def test_misheard(ear: FakeAsr) -> None:
+    ear._answer = lambda text, call: text.replace("east", "yeast")
+    source = dialogue("I need a hotel in the east.", "Or in the north")
+    made = fake_speech().perturb(source, 1)
+    assert made.turns[0].utterance == "I need a hotel in the yeast."
+    assert made.turns[0].spans[0].status == "changed" and made.turns[0].spans[0].text == "yeast"
+    assert made.turns[0].state == source.turns[0].state
+    assert made.turns[2] == source.turns[2] and made.turns[1] == source.turns[1]
+    assert check_dialogue(made) == []
+    params = made.lineage[-1].params or {}
+    assert params["engine"] == "audio" and params["tts"] == "fake-tts 1" and "cache" not in params
+
+
+def test_hallucinations_are_drawn_again_then_skipped(ear: FakeAsr) -> None:
+    """Case B19."""
+    ear._answer = lambda text, call: "thank you. " * 24 if call < 3 else text.replace("need", "knead")
+    made = fake_speech().perturb(dialogue("I need a hotel"), 1)
+    assert made.turns[0].utterance == "I knead a hotel" and ear.calls == 3
+    ear._answer = lambda text, call: "thank you. " * 24
+    ear.calls = 0
+    source = dialogue("yes please, in the north")
+    made = fake_speech(tries=3).perturb(source, 1)
+    assert made.turns == source.turns and ear.calls == 3
+    assert [(skip.turn, skip.reason) for skip in made.lineage[-1].skipped] == [(0, "asr_failed")]
+
+
+def test_wrong_language_is_refused(ear: FakeAsr) -> None:
+    """Case B20."""
+    ear._answer = lambda text, call: "계속"
+    made = fake_speech().perturb(dialogue("Continue"), 1)
+    assert made.lineage[-1].skipped[0].reason == "asr_failed"
+    assert set(ear.languages) == {"en"}
+
+
+def test_nothing_to_say(ear: FakeAsr) -> None:
+    """Case B38."""
+    made = fake_speech().perturb(dialogue("?!", "👍", ":-)"), 1)
+    assert {skip.reason for skip in made.lineage[-1].skipped} == {"unspeakable"}
+    assert ear.calls == 0
+
+
+def test_voice_failure_costs_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    from perturbers.speech.errors import SpeechFailed
+
+    def trouble(call: int, text: str) -> None:
+        if "north" in text:
+            raise SpeechFailed("429")
+
+    studio = Studio(FakeTts(trouble=trouble), FakeAsr(lambda text, call: text.replace("hotel", "motel")), "en", Cache(None))
+    monkeypatch.setattr(channel, "_studio", lambda *args: studio)
+    made = fake_speech().perturb(dialogue("a hotel", "in the north"), 1)
+    assert made.turns[0].utterance == "a motel"
+    assert [(skip.turn, skip.reason) for skip in made.lineage[-1].skipped] == [(2, "tts_failed")]
+
+
+def test_keep_audio(ear: FakeAsr, tmp_path: Path) -> None:
+    fake_speech(keep_audio=str(tmp_path)).perturb(dialogue("a hotel", "two"), 1)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.wav")) == ["d/0/0.wav", "d/0/2.wav"]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
+@given(dialogues())
+def test_text_channel_on_any_dialogue(source: Dialogue) -> None:
+    made = Speech(engine="text", wer=0.6).perturb(source, 1)
+    assert check_dialogue(made) == []
+    assert made == Speech(engine="text", wer=0.6).perturb(source, 1)
+    for before, after in zip(source.turns, made.turns, strict=True):
+        assert after.state == before.state
+        assert len(after.spans) == len(before.spans)
+        if before.speaker == "system":
+            assert after == before
+
+
+def test_variants_differ() -> None:
+    source = dialogue("I need a cheap hotel in the east of the city for two people please", "is it in the north and does it have parking")
+    speech = Speech(engine="text", wer=0.5)
+    assert len({speech.perturb(source, 1, variant).turns[0].utterance for variant in range(6)}) > 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("speech:wer=0", "wer must be above 0"),
+        ("speech:wer=0.9", "at most 0.8"),
+        ("speech:noise=pnik", "noise must be mix, white"),
+        ("speech:snr=loud", "snr must be auto"),
+        ("speech:snr=white=3", "snr must be auto"),
+        ("speech:tries=0", "tries must be at least 1"),
+        ("speech:engine=tape", "must be one of auto, audio, text"),
+        ("speech:engine=audio,tts=siri", "no voice engine 'siri'"),
+        ("speech:model=/none", "no model of the text channel"),
+        ("speech:volume=3", "its options are"),
+    ],
+)
+def test_options(text: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        parse(text)
+
+
+def test_parse() -> None:
+    suite = parse("speech:wer=0.2,engine=text,noise=pink,snr=12.5")
+    assert suite.name == "speech" and suite.perturber == Speech(wer=0.2, engine="text", noise="pink", snr="12.5")
+
+
+def test_missing_engine_fails_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    from perturbers.speech.errors import EngineMissing
+
+    def missing(*args: object) -> Studio:
+        raise EngineMissing("pip install 'dialmill[speech]'")
+
+    monkeypatch.setattr(channel, "_studio", missing)
+    with pytest.raises(OptionError, match="dialmill\\[speech\\]"):
+        Speech(engine="audio")
+    source = dialogue("I need a cheap hotel in the east of the city")
+    made = Speech(wer=0.6).perturb(source, 3)
+    assert (made.lineage[-1].params or {})["engine"] == "text"
+
+
+def test_points(tmp_path: Path) -> None:
+    curve = points.Curve((0.0, 10.0, 20.0, 30.0), (0.8, 0.4, 0.5, 0.1))
+    assert curve.snr_for(0.9) == 0.0 and curve.snr_for(0.05) == 30.0
+    assert curve.snr_for(0.625) == pytest.approx(5.0)
+    points.store("name", curve, {"about": "test"}, tmp_path)
+    assert points.stored("name", tmp_path) == curve
+    assert points.stored("other", tmp_path) is None

@@ -1,0 +1,94 @@
+"""The text channel: training, drawing, files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from perturbers import OptionError
+from perturbers.rng import Rng
+from perturbers.speech.align import Change
+from perturbers.speech.confusion import Model, _whole, load, write_model
+from perturbers.speech.phones import Lexicon, base_cost, guess
+from perturbers.speech.sentences import sentences
+from perturbers.speech.speakable import words
+from perturbers.speech.train import learn, main, read_pairs, said_back
+from perturbers.speech.wer import corpus_rate, edit_errors
+
+
+def test_learns_what_it_saw(tmp_path: Path) -> None:
+    pairs = [{"ref": "我要订火车票", "hyp": "我要定火车票"}, {"ref": "我要订酒店", "hyp": "我要定酒店"}, {"ref": "你好", "hyp": "你好"}]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(json.dumps(pair) for pair in pairs))
+    learned = learn(read_pairs(tmp_path / "pairs.jsonl", "zh"), "zh", {})
+    assert learned.units["订"] == {"定": 2}
+    assert learned.words["订"] == (2, 2) and learned.words["好"] == (1, 0)
+    assert [rate for _, rate in learned.curve] == sorted(rate for _, rate in learned.curve)
+    write_model(learned, tmp_path / "model.json.gz")
+    again = load(str(tmp_path / "model.json.gz"), "zh")
+    assert again.learned == learned
+    with pytest.raises(OptionError, match="is for 'zh', not 'en'"):
+        load(str(tmp_path / "model.json.gz"), "en")
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.jsonl").write_text('{"ref": "你好", "hyp": "你号"}\n')
+    main(["train", "--pairs", str(tmp_path / "p.jsonl"), "--language", "zh", "--output", str(tmp_path / "m.json")])
+    assert "1 pairs" in capsys.readouterr().out
+    (tmp_path / "bad.jsonl").write_text('{"ref": "你好"}\n')
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "--pairs", str(tmp_path / "bad.jsonl"), "--language", "zh", "--output", str(tmp_path / "m.json")])
+    assert stop.value.code == 1
+    assert "line 1" in capsys.readouterr().err
+
+
+def test_no_model(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="no text channel for 'fr'"):
+        load("auto", "fr")
+    (tmp_path / "x").write_text("{}")
+    with pytest.raises(OptionError, match="no model"):
+        load(str(tmp_path / "x"))
+
+
+@pytest.mark.parametrize("language", ["en"])
+def test_shipped_models_reach_their_rate(language: str) -> None:
+    model = load("auto", language)
+    said = [words(text, language) for text in sentences(language, 500, 99)]
+    for target in (0.1, 0.3):
+        offset = model.offset(target)
+        rate = corpus_rate(edit_errors([w.text for w in one], said_back(model, one, offset, "t", n)) for n, one in enumerate(said)).rate
+        assert rate == pytest.approx(target, abs=0.035)
+    assert {"command", "pairs", "pairs_sha256", "pairs_wer"} <= set(model.learned.about)
+
+
+def test_keyed() -> None:
+    model = load("auto", "en")
+    said = words("i need a cheap hotel in the east of stevenage at 17:30", "en")
+    drawn = [model.distort(said, 0.5, Rng(n)) for n in range(30)]
+    assert drawn == [Model(model.learned).distort(said, 0.5, Rng(n)) for n in range(30)]
+    assert len({tuple(one) for one in drawn}) > 10
+    for changes in drawn:
+        reached = 0
+        for change in changes:
+            assert reached <= change.i < change.j <= len(said)
+            reached = change.j
+            # No written token is split: 17:30 is three words.
+            assert change.i == 0 or said[change.i - 1][1:] != said[change.i][1:]
+
+
+def test_whole_tokens() -> None:
+    said = words("at 07:45 now", "en")
+    texts = [word.text for word in said]
+    assert texts == ["at", "seven", "forty", "five", "now"]
+    assert _whole([Change(2, 3, "fourteen")], said, texts, " ") == [Change(1, 4, "seven fourteen five")]
+    assert _whole([Change(0, 2, "at heaven"), Change(3, 4, "")], said, texts, " ") == [Change(0, 4, "at heaven forty")]
+
+
+def test_phones() -> None:
+    assert base_cost("P", "B") < base_cost("P", "S") < base_cost("P", "AA")
+    assert base_cost("IH", "IH") == 0
+    lexicon = Lexicon({"wok": "W AA K", "walk": "W AO K", "work": "W ER K", "table": "T EY B AH L"}, {}, ["wok", "walk", "work", "table"])
+    near = [word for word, _ in lexicon.near(("W", "AA", "K"))]
+    assert near[0] == "wok" and near[1] == "walk" and "table" not in near
+    assert guess("cambridge")
