@@ -12,9 +12,9 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_type_hints
 
-from schemas import Dialogue, Edit, SkippedTurn, Step, Turn, apply_edits
+from schemas import Dialogue, Edit, Goal, SkippedTurn, Step, Turn, apply_edits
 from schemas.dialogue import STANDARD
 
 from .checks import certify
@@ -31,9 +31,10 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A turn that was changed, with its labels certified."""
+    """A turn that was changed, with its labels certified, and what the lineage says of it, if anything."""
 
     turn: Turn
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,15 @@ _REDRAWS, _STRIDE = 8, 1 << 20
 def texts_of(dialogue: Dialogue) -> Texts:
     """The utterances of a dialogue."""
     return tuple(turn.utterance for turn in dialogue.turns)
+
+
+class Made(NamedTuple):
+    """What a perturber makes of a dialogue: its turns and goal, the turns left alone with their reasons, and reasons for the lineage."""
+
+    turns: tuple[Turn, ...]
+    goal: Goal | None
+    skipped: tuple[SkippedTurn, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,11 @@ class Perturber(ABC):
     @abstractmethod
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         """The turns of the variant, and the turns left alone with their reasons."""
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        """All that changes in the variant. Perturbers that change more than turns, or tell more of it, override this."""
+        turns, skipped = self.change(dialogue, seed, variant)
+        return Made(turns, dialogue.goal, skipped)
 
     def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
         """One variant of `dialogue`.
@@ -103,18 +118,18 @@ class Perturber(ABC):
     def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
         """One draw of a variant."""
         if dialogue.language not in self.languages:
-            turns = dialogue.turns
-            skipped = tuple(SkippedTurn(t.turn, "language_not_supported") for t in turns if t.speaker == "user")
+            made = untouched(dialogue, "language_not_supported")
         else:
-            turns, skipped = self.change(dialogue, seed, variant + redraw * _STRIDE)
-        outcome = "changed" if turns != dialogue.turns else "skipped"
+            made = self.make(dialogue, seed, variant + redraw * _STRIDE)
+        outcome = "changed" if made.turns != dialogue.turns else "skipped"
         suite = self.name if dialogue.suite == STANDARD else f"{dialogue.suite}+{self.name}"
         return dialogue.replace(
             dialogue_id=f"{dialogue.source_id}/{suite}/{variant}",
             suite=suite,
             variant=variant,
-            turns=turns,
-            lineage=(*dialogue.lineage, Step(self.step, seed, self.params, outcome, skipped)),
+            turns=made.turns,
+            goal=made.goal,
+            lineage=(*dialogue.lineage, Step(self.step, seed, self.params, outcome, made.skipped, made.reasons)),
         )
 
     @classmethod
@@ -133,6 +148,11 @@ class Perturber(ABC):
                 raise OptionError(f"{cls.name} has no option {key!r}; its options are: {known}")
             values[key] = _typed(f"{cls.name}: {key}", fields[key], value)
         return cls(**values)
+
+
+def untouched(dialogue: Dialogue, reason: str) -> Made:
+    """A dialogue that stays as it is, every user turn for the same reason."""
+    return Made(dialogue.turns, dialogue.goal, tuple(SkippedTurn(turn.turn, reason) for turn in dialogue.turns if turn.speaker == "user"))
 
 
 def _typed(what: str, kind: Any, value: Any) -> Any:
@@ -198,24 +218,44 @@ class TurnPerturber(Perturber):
         return outcome
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        made = self.make(dialogue, seed, variant)
+        return made.turns, made.skipped
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
         locator = Locator(dialogue)
         step = self.step
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
+        notes: list[str] = []
         for turn in dialogue.turns:
             if turn.speaker == "user":
                 result = self.change_turn(locator.view(turn), seed, step, dialogue.source_id, turn.turn, variant)
                 if isinstance(result, Changed):
                     turn = result.turn
+                    if result.note:
+                        notes.append(f"turn {turn.turn}: {result.note}")
                 else:
                     skipped.append(SkippedTurn(turn.turn, result.reason))
             turns.append(turn)
-        return tuple(turns), tuple(skipped)
+        return Made(tuple(turns), dialogue.goal, tuple(skipped), tuple(notes))
 
 
 def _same(one: str, other: str) -> bool:
     """Equal up to blanks: such a variant would be counted as a change and be none (case B14)."""
     return one == other or one.split() == other.split()
+
+
+@dataclass(frozen=True)
+class DialoguePerturber(Perturber):
+    """Base of perturbers that change a dialogue as a whole: more than one turn at a time, or labels along with the text."""
+
+    @abstractmethod
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        """All that changes in the variant."""
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        made = self.make(dialogue, seed, variant)
+        return made.turns, made.skipped
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from .base import Chain, OptionError, Perturber
 #: uses costs nothing.
 _REGISTRY: dict[str, tuple[str, str, str | None]] = {
     "typos": ("typos", "Typos", None),
+    "disfluency": ("disfluency", "Disfluency", None),
+    "entities": ("entities", "Entities", None),
+    "out_of_scope": ("out_of_scope", "OutOfScope", None),
     "nlpaug": ("foreign", "Nlpaug", "nlpaug"),
     "speech": ("speech.channel", "Speech", "speech"),
 }

@@ -2,6 +2,7 @@
 
 from .dialogue import (
     DONTCARE,
+    INSERTED,
     STANDARD,
     Act,
     Dialogue,
@@ -20,6 +21,7 @@ from .edits import EditError, apply_edits
 
 __all__ = [
     "DONTCARE",
+    "INSERTED",
     "STANDARD",
     "Act",
     "Dialogue",

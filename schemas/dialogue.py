@@ -20,6 +20,8 @@ Split = Literal["train", "valid", "test", "test_hard"]
 DONTCARE = "dontcare"
 #: The suite of unperturbed dialogues.
 STANDARD = "standard"
+#: The label of a turn that no source has: a step inserted it. It has no `original` until a later step edits it.
+INSERTED = "inserted"
 
 
 R = TypeVar("R", bound="Record")
@@ -110,7 +112,7 @@ class Turn(Record, frozen=True):
     """One utterance with its labels. `turn` counts from 0 over both speakers.
 
     `original` is null while the text is the source's; after a perturbation it is the source's text, and `edits`
-    lead from it to `utterance`. `state` is the belief state after a user turn; system turns carry none.
+    lead from it to `utterance`. An inserted turn (label "inserted") is in no source: its text as inserted counts as the source's. `state` is the belief state after a user turn; system turns carry none.
     """
 
     turn: int
@@ -128,6 +130,11 @@ class Turn(Record, frozen=True):
     def source_text(self) -> str:
         """The text as the source has it."""
         return self.utterance if self.original is None else self.original
+
+    @property
+    def inserted(self) -> bool:
+        """Whether a step inserted the turn, so that the source has none in its place."""
+        return INSERTED in self.labels
 
 
 class SkippedTurn(Record, frozen=True):
