@@ -18,7 +18,7 @@ from schemas import Dialogue, Edit, apply_edits
 
 from .base import Changed, Made, OptionError, Skipped, TurnPerturber
 from .checks import certify
-from .lexicon import alternatives, rows
+from .lexicon import alternatives, rows, words
 from .rng import Rng
 from .surfaces import kind_of, parse_time
 from .values import Located, Locator, View
@@ -33,16 +33,16 @@ REPAIRED = "self_repair"
 _KINDS = ("pause", "repeat", "initial", "cut", "restart")
 _KIND_WEIGHTS = tuple(accumulate((4.0, 3.0, 2.0, 0.8, 0.6)))
 #: Function words that people say twice while they look for the next one.
-_REPEATED = frozenset("i i'm a an the to in for is it's of on at my we are and or".split())
+_REPEATED = words("i i'm a an the to in for is it's of on at my we are and or")
 #: Openings of two words that are begun again as a whole.
 _REPEATED_PAIRS = frozenset(
-    {"can you", "could you", "can i", "could i", "do you", "is there", "are there", "i need", "i want", "i would", "i was", "i will", "what is", "does it"}
+    {"can you", "could you", "can i", "could i", "do you", "is there", "are there", "i need", "i want", "i would", "i was", "i will", "what is"}
 )
 #: Words of thanks and farewell, which come fluently.
-_FLUENT = frozenset("thanks thank goodbye please welcome".split())
+_FLUENT = words("thanks thank goodbye please welcome")
 #: Before such a word a speaker may pause; behind a determiner or preposition as well.
-_PAUSE_BEFORE = frozenset("a an the to in for at on near with that which from and but or some my as by around after before moderately really".split())
-_PAUSE_AFTER = frozenset("the a for in with to and is it's like i'd near called from but".split())
+_PAUSE_BEFORE = words("a an the to in for at on near with that which from and but or some my as by around after before moderately really")
+_PAUSE_AFTER = words("the a for in with to and is it's like i'd near called from but")
 #: What breaks off: content words of so many letters.
 _CUT_LENGTH = 6
 _SENTENCE_END = re.compile(r"[.!?;,:。！？；，：]\s*$")
@@ -70,14 +70,14 @@ class Drawn(NamedTuple):
 @cache
 def _phrases(language: str, kind: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
     """The words of a kind with their cumulative weights."""
-    words: list[str] = []
+    phrases: list[str] = []
     weights: list[float] = []
     for row_kind, weight, cell in rows(language, "disfluency"):
         if row_kind == kind:
             found = alternatives(cell)
-            words += found
+            phrases += found
             weights += [float(weight)] * len(found)
-    return tuple(words), tuple(accumulate(weights))
+    return tuple(phrases), tuple(accumulate(weights))
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,9 @@ class Disfluency(TurnPerturber):
 
     def change_turn(self, view: View, *key: object) -> Changed | Skipped:
         rng = Rng(*key, "whether")
-        words = _words(view)
+        length = _length(view)
         # Whether a turn is disfluent is drawn once, so that a failed attempt doesn't make it more or less so.
-        spoken = rng.chance(1 - (1 - (self.rate or _RATES[self.setting])) ** words)
+        spoken = rng.chance(1 - (1 - (self.rate or _RATES[self.setting])) ** length)
         repaired = bool(self.repairs) and rng.chance(self.repairs)
         if not spoken and not repaired:
             return Skipped("stays_fluent")
@@ -178,9 +178,9 @@ class Disfluency(TurnPerturber):
         """How many disfluencies beyond the first is drawn word by word; what and where, kind by kind."""
         text, language = view.turn.utterance, view.language
         rate = self.rate or _RATES[self.setting]
-        words = _words(view)
+        length = _length(view)
         count = 1
-        while count < max(2, words // 4) and rng.chance(rate * words / (count + 1)):
+        while count < max(2, length // 4) and rng.chance(rate * length / (count + 1)):
             count += 1
         repair, note = None, ""
         if repaired:
@@ -208,7 +208,7 @@ class Disfluency(TurnPerturber):
         return Drawn(tuple(sorted(insertions)), repair, note) if text else None
 
 
-def _words(view: View) -> int:
+def _length(view: View) -> int:
     """How many words a turn has; the units of a Chinese text are characters, of which a word has one and a half."""
     units = len(view.units.names)
     return (2 * units + 1) // 3 if view.language == "zh" else units
@@ -281,7 +281,7 @@ def _offers_en(view: View, rng: Rng) -> dict[str, list[Insertion]]:
 
 
 #: Beginnings that are words of their own and would be read as such.
-_REAL_STARTS = frozenset("an am as at be by do go he if in is it me my no of on or so to up us we the any bar bus car air not per pro pre par art act".split())
+_REAL_STARTS = words("an am as at be by do go he if in is it me my no of on or so to up us we the any bar bus car air not per pro pre par art")
 
 
 def _offers_zh(view: View, rng: Rng) -> dict[str, list[Insertion]]:
@@ -310,11 +310,16 @@ def _offers_zh(view: View, rng: Rng) -> dict[str, list[Insertion]]:
     return offers
 
 
+_ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
 _DAYS_EN = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _CLASSES: dict[str, tuple[tuple[str, ...], ...]] = {
     "en": (_DAYS_EN, ("north", "south", "east", "west", "centre"), ("cheap", "moderate", "expensive")),
-    "zh": (("便宜", "中等", "偏贵"), ("姑苏区", "吴中区", "工业园区", "高新区", "相城区"), ("上午", "下午", "晚上"))
-    + (tuple("下周" + day for day in "一二三四五六"),),
+    "zh": (
+        ("便宜", "中等", "偏贵"),
+        ("姑苏区", "吴中区", "工业园区", "高新区", "相城区"),
+        ("上午", "下午", "晚上"),
+        tuple("下周" + day for day in "一二三四五六"),
+    ),
 }
 
 
@@ -323,8 +328,10 @@ def _repair(view: View, rng: Rng) -> tuple[Insertion, str] | None:
     text, language = view.turn.utterance, view.language
     places: list[tuple[Located, str]] = []
     for place in view.located:
-        other = _other(text[place.start : place.end], place, language, rng)
-        if other is not None:
+        surface = text[place.start : place.end]
+        other = _other(surface, place, language, rng)
+        # "an expensive" can't have been begun as "an cheap".
+        if other is not None and not (_ARTICLE.search(text[: place.start]) and (other[0] in "aeiou") != (surface[0].lower() in "aeiou")):
             places.append((place, other))
     if not places:
         return None

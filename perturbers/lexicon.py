@@ -16,6 +16,11 @@ def rows(language: str, name: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(line.split("\t")) for line in lines if line.strip() and not line.startswith("#"))
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text between blanks, as a set."""
+    return frozenset(text.split())
+
+
 def alternatives(cell: str) -> list[str]:
     """The alternatives in one cell."""
     return [part for part in cell.split("|") if part]

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,7 +21,7 @@ from schemas import Act, Dialogue, Turn
 from schemas.dialogue import INSERTED, decode
 
 from .base import DialoguePerturber, Made, OptionError, untouched
-from .lexicon import alternatives, rows
+from .lexicon import alternatives, rows, words
 from .matcher import Cut
 from .rng import Rng, key_number
 from .values import VALUE_CLASSES, Locator, signals
@@ -40,7 +41,9 @@ _SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]?")
 _GENERAL = {"en": "general", "zh": "通用"}
 _CLOSING = frozenset({"bye", "goodbye"})
 #: Words too common to say what a knowledge snippet is about.
-_COMMON = frozenset("a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be".split())
+_COMMON = words(
+    "a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be"
+)
 
 
 class Candidate(NamedTuple):
@@ -212,12 +215,12 @@ def _words(language: str, name: str) -> frozenset[str]:
 
 def _names(text: str, units: Cut, language: str, name: str) -> bool:
     """Whether a text holds a word of a list."""
-    words = _words(language, name)
+    listed = _words(language, name)
     if language == "zh":
         low = text.lower()
-        return any(word in low for word in words)
+        return any(word in low for word in listed)
     joined = f" {' '.join(units.names)} "
-    return not words.isdisjoint(units.names) or any(f" {word} " in joined for word in words if " " in word)
+    return not listed.isdisjoint(units.names) or any(f" {word} " in joined for word in listed if " " in word)
 
 
 @lru_cache(maxsize=4)
@@ -229,9 +232,9 @@ def _snippets(path: str) -> tuple[frozenset[str], ...]:
         for entity in entities.values():
             name = frozenset(Cut(str(entity.get("name") or ""), "en").names)
             for document in entity.get("docs", {}).values():
-                words = frozenset(Cut(str(document.get("title", "")), "en").names) - _COMMON - name
-                if words:
-                    found[words] = None
+                content = frozenset(Cut(str(document.get("title", "")), "en").names) - _COMMON - name
+                if content:
+                    found[content] = None
     return tuple(found)
 
 
@@ -239,7 +242,7 @@ def _snippets(path: str) -> tuple[frozenset[str], ...]:
 def _answered(names: frozenset[str], path: str) -> bool:
     """Whether the words of some snippet's title stand in the candidate, or nearly all of the candidate's in a title."""
     content = names - _COMMON
-    return any(len(content & words) >= max(1, 0.6 * min(len(words), len(content))) for words in _snippets(path)) if content else False
+    return any(len(content & asked) >= max(1, 0.6 * min(len(asked), len(content))) for asked in _snippets(path))
 
 
 def _gaps(dialogue: Dialogue) -> list[int]:
@@ -247,7 +250,7 @@ def _gaps(dialogue: Dialogue) -> list[int]:
     turns = dialogue.turns
     found = [
         turn.turn
-        for before, turn in zip(turns, turns[1:], strict=False)
+        for before, turn in pairwise(turns)
         if before.speaker == "system" and turn.speaker == "user" and not _CLOSING & {act.act for act in (*before.acts, *turn.acts)}
     ]
     # At a farewell nobody changes the subject; where the corpus has no acts, the last exchange is one.
@@ -295,9 +298,8 @@ def _fallback(dialogue: Dialogue, gap: int, locator: Locator, rng: Rng) -> tuple
 @lru_cache(maxsize=1024)
 def _answers(language: str, kind: str, name: str) -> list[str]:
     """The answers of a kind for a slot or domain."""
-    return [
-        answer for row_kind, names, cell in rows(language, "fallbacks") if row_kind == kind and name in alternatives(names) for answer in alternatives(cell)
-    ]
+    cells = [cell for row_kind, names, cell in rows(language, "fallbacks") if row_kind == kind and name in alternatives(names)]
+    return [answer for cell in cells for answer in alternatives(cell)]
 
 
 def _question(turn: Turn) -> str:
