@@ -71,6 +71,9 @@ class Perturber(ABC):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     languages: ClassVar[frozenset[str]] = frozenset({"en", "zh"})
+    #: Whether labels change along with the text, and whether turns come in (with the label `inserted`).
+    relabels: ClassVar[bool] = False
+    inserts: ClassVar[bool] = False
 
     @property
     def step(self) -> str:

@@ -27,7 +27,7 @@ from .rng import Rng
 from .surfaces import DONTCARE, slot_name
 from .values import VALUE_CLASSES, signals
 
-Slots = Literal["names", "names+times", "all"]
+Slots = Literal["names", "names-times", "all"]
 
 _DOMAIN_KINDS = {
     "hotel": LODGING, "restaurant": RESTAURANT, "attraction": SIGHT,
@@ -69,18 +69,19 @@ class Entities(DialoguePerturber):
     and the way they are written. Telephone numbers, postcodes, references and train ids keep their shape.
 
     Args:
-        slots: "names", "names+times", or "all" (codes too).
+        slots: "names", "names-times", or "all" (codes too).
         db: files of a database to take the names from, "|" between them (MultiWOZ's and RiSAWOZ's ``*_db.json``, lists of objects with a "name" or
             "名称"); empty coins names that no corpus has.
         avoid: a text file of values, one a line, that must not be used, such as those of a training split.
     """
 
-    slots: Slots = "names+times"
+    slots: Slots = "names-times"
     db: str = ""
     avoid: str = ""
 
     name: ClassVar[str] = "entities"
     version: ClassVar[int] = 1
+    relabels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.slots not in get_args(Slots):

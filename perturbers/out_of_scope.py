@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from schemas import Act, Dialogue, Turn
-from schemas.dialogue import INSERTED, decode
+from schemas.dialogue import INSERTED, OOS, decode
 
 from .base import DialoguePerturber, Made, OptionError, untouched
 from .lexicon import alternatives, rows, words
@@ -26,8 +26,8 @@ from .matcher import Cut
 from .rng import Rng, key_number
 from .values import VALUE_CLASSES, Locator, signals
 
-#: Labels of the inserted turns.
-OOS, FALLBACK = "oos", "fallback"
+#: The label, and the act, of the answer to an out-of-scope turn.
+FALLBACK = "fallback"
 #: What a candidate can be; only the first is used.
 OUT_OF_DOMAIN, OTHER_DOMAIN, KNOWLEDGE, VALUE = "oos_out_of_domain", "other_domain", "knowledge_seeking", "names_value"
 
@@ -77,6 +77,7 @@ class OutOfScope(DialoguePerturber):
 
     name: ClassVar[str] = "out_of_scope"
     version: ClassVar[int] = 1
+    inserts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.most < 1:

@@ -6,7 +6,7 @@ import dataclasses
 import importlib.resources
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -26,7 +26,8 @@ class Recipe:
     """The resolved recipe of a build. Each field is a key of the YAML files and of `--set`.
 
     Sizes are upper bounds, per group where `group_by` says so; a number, or one number for each group ("hotel: 200"). Filters that are null or
-    false are off.
+    false are off. A suite has `variants` variants of each dialogue of the `perturbed_splits`, unless `suite_variants` says for it how many in which
+    splits ("ood.train: 1, ood.test: 8"); `suite_domains` holds the domains that a suite takes ("ood: attraction", several joined by "+").
     """
 
     benchmark: str
@@ -53,6 +54,8 @@ class Recipe:
     perturbations: dict[str, str] = field(default_factory=dict)
     perturbed_splits: list[str] = field(default_factory=lambda: ["train", "valid", "test"])
     variants: int = 1
+    suite_variants: dict[str, int] = field(default_factory=dict)
+    suite_domains: dict[str, str] = field(default_factory=dict)
     hard_threshold: float = 2.5
     # release
     held_out_labels: bool = False
@@ -72,6 +75,15 @@ class Recipe:
                 raise UsageError(f"there is no split {name!r}; the splits are train, valid and test")
         if not self.fractions or min(self.fractions.values()) < 0 or sum(self.fractions.values()) <= 0:
             raise UsageError("fractions must be numbers of at least 0 with a sum above 0")
+        for key in self.suite_variants:
+            suite, dot, split = key.rpartition(".")
+            if not dot or suite not in self.perturbations or split not in ("train", "valid", "test"):
+                raise UsageError(f"suite_variants: expected SUITE.SPLIT with a perturbed suite and train, valid or test, not {key!r}")
+        for suite in self.suite_domains:
+            if suite != "standard" and suite not in self.perturbations:
+                raise UsageError(f"suite_domains: there is no suite {suite!r}; there are: {', '.join(['standard', *self.perturbations])}")
+        if any(number < 1 for number in self.suite_variants.values()):
+            raise UsageError("suite_variants must be at least 1; a split that a suite doesn't name has none")
         if self.variants < 1:
             raise UsageError(f"variants must be at least 1, not {self.variants}")
         for key in ("train_size", "valid_size", "test_size"):
@@ -88,6 +100,17 @@ class Recipe:
         except perturbers.OptionError as error:
             raise UsageError(str(error)) from None
         return [perturbers.Suite(name, suite.perturber) for name, suite in parsed]
+
+    def takes(self, suite: str, split: str, domains: Sequence[str]) -> int:
+        """How many variants a suite has of a dialogue of this split and these domains; 0 where it takes none. `standard` has one of each."""
+        wanted = self.suite_domains.get(suite)
+        if wanted is not None and not set(domains) <= set(wanted.split("+")):
+            return 0
+        if suite == "standard":
+            return 1
+        if any(key.rpartition(".")[0] == suite for key in self.suite_variants):
+            return self.suite_variants.get(f"{suite}.{split}", 0)
+        return self.variants if split in self.perturbed_splits else 0
 
     def size(self, split: str, group: str) -> int | None:
         """The upper bound of a split in a group, None without one."""

@@ -6,6 +6,7 @@ import json
 import shutil
 import textwrap
 import unicodedata
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pipelines.errors import DialmillError, InputError
@@ -34,10 +35,14 @@ def show(folder: str, wanted: str, width: int | None = None, color: bool = False
     lines = [f"{bold[0]}{first.source_id}{bold[1]}  {first.source}, {first.language}, {first.split}, {', '.join(first.domains)}", ""]
     names = [f"{record.suite}/{record.variant}" for record in records]
     gutter = max(len(name) for name in names) + 1
-    for turns in zip(*(record.turns for record in records), strict=False):
-        lines.append(f"{bold[0]}{turns[0].turn} {turns[0].speaker}{bold[1]}")
+    for turns in aligned(records):
+        first_turn = next(turn for turn in turns if turn is not None)
+        inserted = " (inserted)" if first_turn.inserted else ""
+        lines.append(f"{bold[0]}{first_turn.turn} {first_turn.speaker}{bold[1]}{inserted}")
         said: set[str] = set()
         for name, record, turn in zip(names, records, turns, strict=True):
+            if turn is None:
+                continue
             if turn.original is None and turn.source_text in said:
                 skip = next((s.reason for step in record.lineage for s in step.skipped if s.turn == turn.turn), None)
                 if skip is not None and turn.speaker == "user":
@@ -48,9 +53,11 @@ def show(folder: str, wanted: str, width: int | None = None, color: bool = False
             spans = [f"{s.domain}-{s.slot}={s.value}" + ("" if s.status == "kept" else f" ({s.status}: {s.text})") for s in turn.spans]
             if spans:
                 lines += _wrapped(("" if not color else _DIM) + "spans: " + "; ".join(spans) + (_OFF if color else ""), " " * (gutter + 2), columns)
-        if turns[0].speaker == "user":
-            state = "; ".join(f"{entry.domain}-{entry.slot}={'|'.join(entry.values)}" for entry in turns[0].state)
-            if state:
+        states: set[str] = set()
+        for turn in turns:
+            state = "; ".join(f"{entry.domain}-{entry.slot}={'|'.join(entry.values)}" for entry in turn.state) if turn is not None else ""
+            if state and state not in states:
+                states.add(state)
                 lines += _wrapped(("" if not color else _DIM) + "state: " + state + (_OFF if color else ""), " " * (gutter + 2), columns)
     for record in records:
         for step in record.lineage:
@@ -62,6 +69,19 @@ def show(folder: str, wanted: str, width: int | None = None, color: bool = False
                 columns,
             )
     return "\n".join(lines)
+
+
+def aligned(records: Sequence[Dialogue]) -> Iterator[list[Turn | None]]:
+    """The turns of several records of one source side by side: those of the source in one row each, an inserted turn in a row of its own."""
+    places = [0] * len(records)
+    while True:
+        heads = [record.turns[place] if place < len(record.turns) else None for record, place in zip(records, places, strict=True)]
+        alone = next((index for index, turn in enumerate(heads) if turn is not None and turn.inserted), None)
+        row = heads if alone is None else [turn if index == alone else None for index, turn in enumerate(heads)]
+        if all(turn is None for turn in row):
+            return
+        yield row
+        places = [place + (turn is not None) for place, turn in zip(places, row, strict=True)]
 
 
 def find(folder: str, wanted: str) -> list[Dialogue]:

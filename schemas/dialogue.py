@@ -22,6 +22,8 @@ DONTCARE = "dontcare"
 STANDARD = "standard"
 #: The label of a turn that no source has: a step inserted it. It has no `original` until a later step edits it.
 INSERTED = "inserted"
+#: The label of a user turn that is out of the system's scope.
+OOS = "oos"
 
 
 R = TypeVar("R", bound="Record")
@@ -112,7 +114,8 @@ class Turn(Record, frozen=True):
     """One utterance with its labels. `turn` counts from 0 over both speakers.
 
     `original` is null while the text is the source's; after a perturbation it is the source's text, and `edits`
-    lead from it to `utterance`. An inserted turn (label "inserted") is in no source: its text as inserted counts as the source's. `state` is the belief state after a user turn; system turns carry none.
+    lead from it to `utterance`. An inserted turn (label "inserted") is in no source: its text as inserted counts as the source's. `state` is
+    the belief state after a user turn; system turns carry none.
     """
 
     turn: int

@@ -1,7 +1,7 @@
 """RADDLE (Peng et al., ACL 2021): few-shot single-domain tasks, in the format of SOLOIST turns (Peng et al., TACL 2021).
 
 One release file for each suite and domain, ``release/SUITE/DOMAIN.{train,test}.soloist.json``: a JSON array of turns with `history`, `belief`,
-`kb`, `reply`, and `name`.
+`kb`, `reply`, and `name`; the turns of the `ood` suite that are out of domain have `dp` "dp : out_of_domain".
 Belief states of a single domain leave the domain out ("belief : area = east ; stars = 4"); responses are delexicalised with
 SOLOIST's special tokens ("[hotel_name]", "[value_time]"). `kb` needs a database count that dialogues don't hold, and is empty.
 """
@@ -14,9 +14,12 @@ from collections.abc import Iterable
 import msgspec
 
 from schemas import Dialogue, Turn
+from schemas.dialogue import OOS
 
 from . import Benchmark
 
+#: The suite of out-of-domain utterances, the one besides `standard` that has training data.
+OOD = "ood"
 DOMAINS = ("attraction", "hotel", "restaurant", "train")
 
 _UNSAFE = re.compile(r"[^\w-]")
@@ -82,7 +85,7 @@ class Raddle(Benchmark):
         if not turns:
             return
         if blind:
-            labels = [{"name": turn["name"], "belief": turn["belief"], "kb": turn["kb"], "reply": turn["reply"]} for turn in turns]
+            labels = [{key: turn[key] for key in ("name", "belief", "kb", "reply", "dp") if key in turn} for turn in turns]
             yield Out(f"labels/release/{file}", order, len(labels), _joined(labels))
             turns = [{"history": turn["history"], "name": turn["name"]} for turn in turns]
         yield Out(f"release/{file}", order, len(turns), _joined(turns))
@@ -90,8 +93,8 @@ class Raddle(Benchmark):
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         paths = []
         for suite in suites:
-            for domain in DOMAINS:
-                for split in ("train", "test") if suite == "standard" else ("test",):
+            for domain in DOMAINS if suite != OOD else ("attraction",):
+                for split in ("train", "test") if suite in ("standard", OOD) else ("test",):
                     paths.append(f"release/{suite}/{domain}.{split}.soloist.json")
                     if blind and split == "test":
                         paths.append(f"labels/{paths[-1]}")
@@ -125,6 +128,8 @@ def soloist_turns(dialogue: Dialogue) -> list[dict[str, object]]:
                     "kb": "",
                     "reply": f"system : {delexicalised(answer, dialogue.domains)}",
                     "name": dialogue.source_id,
+                    # SOLOIST's optional policy: what the detection of out-of-domain turns is scored on.
+                    **({"dp": "dp : out_of_domain"} if OOS in turn.labels else {}),
                 }
             )
     return found

@@ -62,16 +62,17 @@ class Mill(Stage):
         source = unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
         for band in banded(signature(source, split)):
             yield "band", band
-        if "standard" in self.recipe.suites:
+        if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
             self.books.stage("standard").entered += 1
             yield from self._emit(source, "standard", file, index)
-        if split not in self.recipe.perturbed_splits:
-            return
         for name, perturber in self.suites:
+            count = self.recipe.takes(name, split, source.domains)
+            if not count:
+                continue
             counted = self.books.stage(name)
             counted.entered += 1
-            counted.made += self.recipe.variants - 1
-            for variant, made in enumerate(self._variants(perturber, source)):
+            counted.made += count - 1
+            for variant, made in enumerate(self._variants(perturber, source, count)):
                 if isinstance(made, Skipped):
                     reason, _, evidence = made.reason.partition(": ")
                     made = Skipped(reason)
@@ -85,9 +86,8 @@ class Mill(Stage):
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=steps)
                 yield from self._emit(made, name, file, index)
 
-    def _variants(self, perturber: Perturber, source: Dialogue) -> Iterable[Dialogue | Skipped]:
+    def _variants(self, perturber: Perturber, source: Dialogue, count: int) -> Iterable[Dialogue | Skipped]:
         """The variants of one dialogue. A perturber that fails on it costs the variants that were still to come, not the run."""
-        count = self.recipe.variants
         made = 0
         try:
             for variant in variants(perturber, source, self.seed, count):
@@ -101,9 +101,15 @@ class Mill(Stage):
         counted = self.books.stage(f"{suite} turns")
         counted.entered += users
         skipped = {skip.turn: skip.reason for step in made.lineage[len(source.lineage) :] for skip in step.skipped}
-        unchanged = [turn.turn for turn in made.turns if turn.speaker == "user" and turn.original is None and turn.turn in skipped]
-        for turn in unchanged:
-            self.books.reject(f"{suite} turns", skipped[turn])
+        # Inserted turns are none of the source's; where a step of a chain inserts some, the steps around it number the others differently.
+        own = zip(source.turns, [turn for turn in made.turns if not turn.inserted], strict=False)
+        unchanged = [
+            reason
+            for old, new in own
+            if old.speaker == "user" and new.original is None and (reason := skipped.get(new.turn, skipped.get(old.turn)))
+        ]
+        for reason in unchanged:
+            self.books.reject(f"{suite} turns", reason)
         counted.out += users - len(unchanged)
 
     def _emit(self, dialogue: Dialogue, suite: str, file: str, index: int) -> Iterable[tuple[str, Item]]:

@@ -57,10 +57,10 @@ def run(job: Job) -> None:
         if split is None:
             continue
         standard = dialogue.replace(split=split, dialogue_id=f"{dialogue.source_id}/standard/0")
-        records = [standard]
-        if split in recipe.perturbed_splits:
-            for suite in recipe.suite_plan():
-                records += [made for made in variants(suite.perturber, standard, job.seed, recipe.variants) if not isinstance(made, Skipped)]
+        records = [standard] if recipe.takes("standard", split, standard.domains) else []
+        for suite in recipe.suite_plan():
+            count = recipe.takes(suite.name, split, standard.domains)
+            records += [made for made in variants(suite.perturber, standard, job.seed, count) if not isinstance(made, Skipped)]
         for record in records:
             if check_dialogue(record) or not validator.is_valid(msgspec.to_builtins(record)):
                 raise SystemExit(f"invalid: {record.dialogue_id}")

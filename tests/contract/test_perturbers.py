@@ -99,20 +99,30 @@ def test_seeds_and_variants_differ(perturber: Perturber, corpus: list[Dialogue])
 
 def _holds(perturber: Perturber, source: Dialogue, made: Dialogue) -> None:
     """What is true of every variant."""
-    assert made.source_id == source.source_id and made.split == source.split and made.language == source.language and made.goal == source.goal
+    assert made.source_id == source.source_id and made.split == source.split and made.language == source.language
+    assert perturber.relabels or made.goal == source.goal
     assert made.dialogue_id.startswith(f"{source.source_id}/") and made.domains == source.domains
-    assert len(made.turns) == len(source.turns)
+    assert [turn.turn for turn in made.turns] == list(range(len(made.turns)))
+    own = [turn for turn in made.turns if not turn.inserted]
+    assert len(own) == len(source.turns) and (perturber.inserts or own == list(made.turns))
+    for turn in made.turns:
+        if turn.inserted:
+            assert turn.original is None and not turn.edits and any(str(turn.turn) in reason for reason in made.lineage[-1].reasons)
     step = made.lineage[-1]
     assert made.lineage[:-1] == source.lineage and step.step == perturber.step and step.params == perturber.params
     skipped = {skip.turn for skip in step.skipped}
-    for before, after in zip(source.turns, made.turns, strict=True):
-        assert (after.turn, after.speaker, after.state, after.acts) == (before.turn, before.speaker, before.state, before.acts)
+    for before, after in zip(source.turns, own, strict=True):
+        after = after.replace(turn=before.turn) if perturber.inserts else after
+        assert (after.turn, after.speaker) == (before.turn, before.speaker)
+        assert len(after.state) == len(before.state) and len(after.acts) == len(before.acts)
+        assert perturber.relabels or (after.state, after.acts) == (before.state, before.acts)
         assert after.source_text == before.source_text, "what the source said is kept"
         if after.original is not None:
             assert edit_text(after.original, after.edits) == after.utterance != after.original
-        if before.speaker == "system" or before.turn in skipped:
+        if not perturber.relabels and (before.speaker == "system" or before.turn in skipped):
             assert after == before
-        assert [(span.domain, span.slot, span.value) for span in after.spans] == [(span.domain, span.slot, span.value) for span in before.spans]
+        assert [(span.domain, span.slot) for span in after.spans] == [(span.domain, span.slot) for span in before.spans]
+        assert perturber.relabels or [span.value for span in after.spans] == [span.value for span in before.spans]
         for span in after.spans:
             assert span.status == "lost" if span.start is None else after.utterance[span.start : span.end] == span.text
     assert step.outcome == ("changed" if made.turns != source.turns else "skipped")
@@ -158,7 +168,7 @@ def test_it_chains(perturber: Perturber, corpus: list[Dialogue]) -> None:
         made = chain.perturb(one, 1)
         assert check_dialogue(made) == []
         assert [step.step for step in made.lineage[len(one.lineage) :]] == [perturber.step, "typos@1"]
-        for turn, source in zip(made.turns, one.turns, strict=True):
+        for turn, source in zip([turn for turn in made.turns if not turn.inserted], one.turns, strict=True):
             assert turn.source_text == source.utterance
 
 
