@@ -85,7 +85,7 @@ class Raddle(Benchmark):
         if not turns:
             return
         if blind:
-            labels = [{key: turn[key] for key in ("name", "belief", "kb", "reply", "dp") if key in turn} for turn in turns]
+            labels = [{str(key): turn[key] for key in ("name", "belief", "kb", "reply", "dp") if key in turn} for turn in turns]
             yield Out(f"labels/release/{file}", order, len(labels), _joined(labels))
             turns = [{"history": turn["history"], "name": turn["name"]} for turn in turns]
         yield Out(f"release/{file}", order, len(turns), _joined(turns))
