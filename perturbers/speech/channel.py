@@ -186,9 +186,7 @@ class Speech(Perturber):
         done = {}
         for turn in turns:
             changes = model.distort(spoken[turn.turn], self.wer, Rng(*key, turn.turn))
-            done[turn.turn] = (
-                settle(turn, edits(turn.utterance, spoken[turn.turn], changes, language), language) if changes else turn
-            )
+            done[turn.turn] = settle(turn, edits(turn.utterance, spoken[turn.turn], changes, language), language) if changes else turn
         return done
 
     # How the options are resolved on this machine.

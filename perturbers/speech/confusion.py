@@ -36,8 +36,8 @@ LONGEST = 3
 _PRIOR = 1.5
 #: Weights of sound and of the language model when what is heard is drawn among neighbours.
 _SOUND, _LANGUAGE = 2.2, 0.6
-#: How often two misheard neighbours are heard as one word, where a word sounds like both.
-_TOGETHER = 0.35
+#: How often two misheard neighbours are heard as one word, where a word sounds like both; in Chinese, two characters as another word of two.
+_TOGETHER = {"en": 0.15, "zh": 0.6}
 #: Drawing weights that are kept at most.
 _REMEMBERED = 200_000
 
@@ -128,6 +128,7 @@ class Model:
         self.language = learned.language
         self._blank = "" if learned.language == "zh" else " "
         self._neighbours: Neighbours = _Chinese() if learned.language == "zh" else _English(learned)
+        self._together = _TOGETHER.get(learned.language, 0.0)
         self._longest = max((self._count(unit) for unit in learned.units), default=1)
         self._run_steps = list(accumulate(learned.runs or [1]))
         self._inserted = list(learned.inserted)
@@ -236,7 +237,7 @@ class Model:
         shares = self.learned.shares
         if roll < shares.get("deletion", 0.0):
             return 1, ""
-        if len(said) > 1 and rng.random() < _TOGETHER:
+        if len(said) > 1 and rng.random() < self._together:
             options, steps = self._drawn("two", (said[0], said[1]), previous)
             if options:
                 return 2, rng.weighted(options, steps)

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 Phones = tuple[str, ...]
 
@@ -102,7 +103,7 @@ class Lexicon:
         for word in sorted(set(candidates)):
             for key in _keys(self.phones(word)):
                 self._keys[key].append(word)
-        self._cost_cache: dict[tuple[str, str], float] = {}
+        self._table: dict[str, dict[str, float]] = {}
 
     def phones(self, word: str) -> Phones:
         """The phones of a word, from the dictionary or by its spelling."""
@@ -110,25 +111,29 @@ class Lexicon:
 
     def cost(self, said: str, heard: str) -> float:
         """What it costs to hear one phone for another."""
-        key = (said, heard)
-        found = self._cost_cache.get(key)
-        if found is None:
-            found = self._cost_cache[key] = min(self._costs.get(key, 9.0), base_cost(said, heard))
-        return found
+        return min(self._costs.get((said, heard), 9.0), base_cost(said, heard))
 
     def distance(self, said: Phones, heard: Phones, limit: float) -> float:
         """Weighted edit distance of phone sequences; anything above `limit` once it can't be less."""
-        row = [0.0]
-        for phone in heard:
-            row.append(row[-1] + _GAP.get(phone, 0.8))
+        gaps = [_GAP.get(phone, 0.8) for phone in heard]
+        row = [0.0, *accumulate(gaps)]
+        places = range(1, len(row))
         for one in said:
             gap = _GAP.get(one, 0.8)
-            diagonal, least = row[0], row[0] + gap
-            row[0] = least
-            for place, other in enumerate(heard, 1):
+            costs = self._table.get(one)
+            if costs is None:
+                costs = self._table[one] = {other: self.cost(one, other) for other in (*_VOWELS, *_CONSONANTS)}
+            diagonal = row[0]
+            row[0] = least = left = diagonal + gap
+            for place in places:
                 above = row[place]
-                value = min(above + gap, row[place - 1] + _GAP.get(other, 0.8), diagonal + self.cost(one, other))
-                diagonal, row[place] = above, value
+                value = diagonal + costs[heard[place - 1]]
+                if above + gap < value:
+                    value = above + gap
+                if left + gaps[place - 1] < value:
+                    value = left + gaps[place - 1]
+                diagonal = above
+                row[place] = left = value
                 if value < least:
                     least = value
             if least > limit:

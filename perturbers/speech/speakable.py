@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -34,7 +34,9 @@ class _Token(NamedTuple):
 
 _EN = re.compile(
     r"""
-    (?P<money>[£$€]\s?(?P<whole>\d[\d,]*)(?:\.(?P<part>\d{1,2}))?)
+    (?P<short>\b(?:st|mr|mrs|ms|dr|rd|ave)\.)
+  | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*(?:\s(?:n['’]t|['’](?:s|d|m|re|ve|ll|t))\b)?)(?![^\W_])
+  | (?P<money>[£$€]\s?(?P<whole>\d[\d,]*)(?:\.(?P<part>\d{1,2}))?)
   | (?P<clock>\d{1,2}):(?P<minute>\d{2})(?!\d)(?:\s?(?P<half>[ap]\.?m\b\.?))?
   | (?P<dotted>[01]?\d|2[0-3])\.(?P<dotted_minute>[0-5]\d)(?!\d|\s?(?:pounds?|gbp|percent|%|dollars?|euros?|stars?|miles?))
       (?:\s?(?P<dotted_half>[ap]\.?m\b\.?))?
@@ -45,8 +47,6 @@ _EN = re.compile(
   | (?P<thousands>\d{1,3}(?:,\d{3})+)(?!\w)
   | (?P<code>(?=[^\W_]*\d)(?=[^\W_]*[^\W\d_])[^\W_]+)
   | (?P<number>\d+)
-  | (?P<short>\b(?:st|mr|mrs|ms|dr|rd|ave)\.)
-  | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*(?:\s(?:n['’]t|['’](?:s|d|m|re|ve|ll|t))\b)?)
   | (?P<sign>[&%@+])
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -148,8 +148,12 @@ def _token(words_: list[str], start: int, end: int) -> _Token:
 def _english(text: str) -> Iterator[_Token]:
     for match in _EN.finditer(text):
         start, end = match.span()
-        group = match.groupdict()
         kind = match.lastgroup
+        if kind == "word" or kind == "short":
+            written = match.group()
+            yield _street(start, end, text) if written.lower().rstrip(".") == "st" else _Token(*_word(written), start, end)
+            continue
+        group = match.groupdict()
         if group["money"]:
             yield _token(_money(group["whole"], group["part"], match.group()[0]), start, end)
         elif group["clock"] or group["dotted"]:
@@ -168,10 +172,8 @@ def _english(text: str) -> Iterator[_Token]:
             yield _token(_whole(match.group().replace(",", "")), start, end)
         elif group["code"]:
             yield _token(_code(match.group()), start, end)
-        elif kind == "sign":
-            yield _token([_SIGNS[match.group()]], start, end)
         else:
-            yield _word(match.group().rstrip("."), start, end, text)
+            yield _token([_SIGNS[match.group()]], start, end)
 
 
 def _money(whole: str, part: str | None, sign: str) -> list[str]:
@@ -211,18 +213,23 @@ def _code(text: str) -> list[str]:
     return found
 
 
-def _word(token: str, start: int, end: int, text: str) -> _Token:
-    said = re.sub(r"\s", "", token)
+def _street(start: int, end: int, text: str) -> _Token:
+    """ "King St." is a street, "St Johns" is a saint."""
+    after = text[end:]
+    saint = after[:1].isspace() and after.lstrip()[:1].isalpha() and (after.lstrip()[:1].isupper() or not _STREET_BEFORE.search(text[:start]))
+    said = "saint" if saint else "street"
+    return _Token((said,), said, start, end)
+
+
+@lru_cache(maxsize=65536)
+def _word(written: str) -> tuple[tuple[str, ...], str]:
+    """The normal form of a written word, and what a voice is given."""
+    said = "".join(written.rstrip(".").split())
     low = said.lower()
-    if low == "st":
-        # "King St." is a street, "St Johns" is a saint.
-        saint = bool(re.match(r"\.?\s+[A-Za-z]", text[end:])) and (text[end:].lstrip(". ")[:1].isupper() or not _STREET_BEFORE.search(text[:start]))
-        low = said = "saint" if saint else "street"
-        return _Token((low,), said, start, end)
     if low in _SHORT:
         said = _SHORT[low]
-        return _Token(tuple(said.split()), said, start, end)
-    return _Token(_normal(low), said, start, end)
+        return tuple(said.split()), said
+    return _normal(low), said
 
 
 @cache

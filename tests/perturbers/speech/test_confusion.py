@@ -51,7 +51,7 @@ def test_no_model(tmp_path: Path) -> None:
         load(str(tmp_path / "x"))
 
 
-@pytest.mark.parametrize("language", ["en"])
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_shipped_models_reach_their_rate(language: str) -> None:
     model = load("auto", language)
     said = [words(text, language) for text in sentences(language, 500, 99)]
