@@ -113,13 +113,8 @@ class Speech(Perturber):
 
     @property
     def params(self) -> dict[str, Any]:
-        """The options without those that name places on this machine."""
-        return {key: value for key, value in super().params.items() if key not in ("cache", "keep_audio")}
-
-    def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
-        made = super().perturb(dialogue, seed, variant)
-        *before, step = made.lineage
-        return made.replace(lineage=(*before, step.replace(params={**(step.params or {}), **self._resolved(dialogue.language)})))
+        """The options as they came out on this machine (engines with their versions, SNRs), without those that name places on it."""
+        return dict(_params(self))
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         spoken = {turn.turn: words(turn.utterance, dialogue.language) for turn in dialogue.turns if turn.speaker == "user"}
@@ -267,12 +262,12 @@ class Speech(Perturber):
         plan = self._audio(dialogue.language)
         return () if plan is None else _speaker(plan, (seed, self.step, dialogue.source_id, variant))
 
-    def _resolved(self, language: str) -> dict[str, Any]:
-        """What the automatic options came to, for the lineage."""
-        plan = self._audio(language) if language in self.languages else None
+    def resolved(self, language: str) -> dict[str, Any]:
+        """What the automatic options come to for one language."""
+        plan = self._audio(language)
         if plan is None:
             return {"engine": "text"} if self.engine == "auto" else {}
-        snr = "|".join(f"{kind}={plan.snr[kind]:g}" for kind in sorted(plan.snr))
+        snr = "|".join(f"{kind}={plan.snr[kind]:g}" for kind in sorted(plan.snr)) if self.noise in MIX or self.noise == "mix" else self.snr
         noise_name = plan.studio.noise_name(self.noise) if self.noise != "mix" else "mix"
         return {"engine": "audio", "tts": plan.studio.tts.digest, "asr": plan.studio.asr.digest, "snr": snr, "noise": noise_name}
 
@@ -284,6 +279,17 @@ class Speech(Perturber):
 def _speaker(plan: Plan, key: tuple[object, ...]) -> tuple[str, str]:
     rng = Rng(*key, "speaker")
     return rng.choice(plan.voices), rng.choice(sorted(plan.snr))
+
+
+@lru_cache(maxsize=64)
+def _params(speech: Speech) -> dict[str, Any]:
+    values = {key: value for key, value in Perturber.params.fget(speech).items() if key not in ("cache", "keep_audio")}  # type: ignore[attr-defined]
+    resolved = {language: {**values, **speech.resolved(language)} for language in sorted(speech.languages)}
+    for key in values:
+        options = {language: of[key] for language, of in resolved.items()}
+        first, *others = options.values()
+        values[key] = first if all(one == first for one in others) else "; ".join(f"{language}: {option}" for language, option in options.items())
+    return values
 
 
 def _folder(cache: str) -> Path | None:
