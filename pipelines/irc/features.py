@@ -84,6 +84,39 @@ def candidate_pairs(frame: Frame, first: int = 0) -> Pairs:
     return Pairs(message, candidate_, starts)
 
 
+class Timeline:
+    """Events of many groups (persons, threads, pairs of them) in time, to be asked for the last, the next or the number.
+
+    `group` (e,) non-negative numbers, `at` (e,) positions below `size`. Questions are vectorised; a negative group has no events.
+    """
+
+    def __init__(self, group: Ints, at: Ints, size: int) -> None:
+        self.size = size
+        self._keys = np.sort(group[group >= 0] * size + at[group >= 0])
+
+    def last(self, group: Ints, before: Ints, oldest: Ints) -> Ints:
+        """The last event of a group before a position and not before `oldest`, else -1."""
+        if not len(self._keys):
+            return np.full(len(before), -1)
+        found = self._keys[np.maximum(np.searchsorted(self._keys, group * self.size + before) - 1, 0)]
+        at = found - group * self.size
+        return np.where((group >= 0) & (at >= np.maximum(oldest, 0)) & (at < before), at, -1)
+
+    def next(self, group: Ints, after: Ints, latest: Ints) -> Ints:
+        """The first event of a group after a position and not after `latest`, else -1."""
+        if not len(self._keys):
+            return np.full(len(after), -1)
+        place = np.searchsorted(self._keys, group * self.size + after, side="right")
+        at = self._keys[np.minimum(place, len(self._keys) - 1)] - group * self.size
+        return np.where((group >= 0) & (at <= np.minimum(latest, self.size - 1)) & (at > after), at, -1)
+
+    def count(self, group: Ints, first: Ints, before: Ints) -> Ints:
+        """How many events of a group lie at `first` or later, and before a position."""
+        base = group * self.size
+        found = np.searchsorted(self._keys, base + before) - np.searchsorted(self._keys, base + np.maximum(first, 0))
+        return np.where(group >= 0, found, 0)
+
+
 class History:
     """Who spoke and who addressed whom, to be asked for the last time before a message; answers are positions, -1 = none.
 
@@ -94,55 +127,33 @@ class History:
         n = len(frame)
         everyone = np.concatenate((frame.speaker, frame.addressees.ravel()))
         people, inverse = np.unique(everyone, return_inverse=True)
-        self.n = n
         self.people = len(people) + 1
         self.speaker: Ints = inverse[:n]
         self.addressees: Ints = np.where(frame.addressees >= 0, inverse[n:].reshape(n, -1), -1)
-        at = np.arange(n)
-        said = np.concatenate([at] * self.addressees.shape[1])
+        said = np.concatenate([np.arange(n)] * self.addressees.shape[1])
         target = self.addressees.T.ravel()
         said, target = said[target >= 0], target[target >= 0]
-        self._spoke = np.sort(self.speaker * n + at)
-        self._addressed = np.sort(target * n + said)
-        self._exchange = np.sort((self.speaker[said] * self.people + target) * n + said)
-        self._addresses = np.unique(self.speaker[said] * n + said)
-
-    def _rank(self, keys: Ints, key: Ints, before: Ints) -> tuple[Ints, Ints]:
-        if not len(keys):
-            none = np.full(len(key), -1)
-            return none, none
-        rank = np.searchsorted(keys, key * self.n + before) - 1
-        found = keys[np.maximum(rank, 0)]
-        good = (rank >= 0) & (key >= 0) & (found // self.n == key)
-        position = np.where(good, found % self.n, -1)
-        return np.where(position >= before - HORIZON, position, -1), rank
+        self.spoken = Timeline(self.speaker, np.arange(n), n)
+        self.received = Timeline(target, said, n)
+        self._exchanges = Timeline(self.speaker[said] * self.people + target, said, n)
+        self._addresses = Timeline(self.speaker[said], said, n)
 
     def spoke(self, person: Ints, before: Ints) -> Ints:
         """The last message by a person, before a position."""
-        return self._rank(self._spoke, person, before)[0]
-
-    def spoken_between(self, person: Ints, after: Ints, before: Ints) -> Ints:
-        """How many messages by a person lie strictly between two positions."""
-        high = np.searchsorted(self._spoke, person * self.n + before)
-        return high - np.searchsorted(self._spoke, person * self.n + after, side="right")
+        return self.spoken.last(person, before, before - HORIZON)
 
     def addressed(self, person: Ints, before: Ints) -> Ints:
         """The last message addressed to a person."""
-        return self._rank(self._addressed, person, before)[0]
-
-    def addressed_between(self, person: Ints, after: Ints, before: Ints) -> Ints:
-        """How many messages addressed to a person lie strictly between two positions."""
-        high = np.searchsorted(self._addressed, person * self.n + before)
-        return high - np.searchsorted(self._addressed, person * self.n + after, side="right")
+        return self.received.last(person, before, before - HORIZON)
 
     def addresses(self, person: Ints, before: Ints) -> Ints:
         """The last message in which a person addressed anybody."""
-        return self._rank(self._addresses, person, before)[0]
+        return self._addresses.last(person, before, before - HORIZON)
 
     def exchange(self, speaker: Ints, addressee: Ints, before: Ints) -> Ints:
         """The last message in which one person addressed another."""
         key = np.where((speaker >= 0) & (addressee >= 0), speaker * self.people + addressee, -1)
-        return self._rank(self._exchange, key, before)[0]
+        return self._exchanges.last(key, before, before - HORIZON)
 
 
 def token_overlap(frame: Frame, message: Ints, candidate: Ints, weight: Floats) -> tuple[Floats, Floats, Floats]:
@@ -173,18 +184,23 @@ def token_overlap(frame: Frame, message: Ints, candidate: Ints, weight: Floats) 
 
 
 MESSAGE_FEATURES = (
-    "length", "how", "addressees", "age_addressee", "age_own", "gap_own", "age_to_me", "gap_to_me", "to_me_since_own", "own_addressed_same", "age_own_address",
+    "length", "how", "addressees", "age_addressee", "age_own", "gap_own", "age_to_me", "gap_to_me", "to_me_since_own",
+    "own_addressed_same", "age_own_address",
     "pace", "speakers_near", "flags_question", "flags_wh", "flags_url", "flags_greeting", "flags_thanks", "flags_yes", "flags_no", "flags_command",
     "flags_bot", "flags_self_talk", "flags_anyone", "flags_continues", "flags_second", "start_score",
 )
 CANDIDATE_FEATURES = (
-    "c_length", "c_how", "c_addressees", "c_age_own", "c_gap_own", "c_age_to", "c_question", "c_wh", "c_url", "c_greeting", "c_thanks", "c_command", "c_bot",
+    "c_length", "c_how", "c_addressees", "c_age_own", "c_gap_own", "c_age_to", "c_question", "c_wh", "c_url", "c_greeting", "c_thanks",
+    "c_command", "c_bot",
     "c_anyone", "c_continues", "c_second", "c_ends", "c_start_score",
 )
 PAIR_FEATURES = (
-    "self", "distance", "lines", "gap", "gap_scaled", "same_speaker", "to", "back", "same_target", "to_other", "c_to_other", "last_of_candidate", "later_by_candidate",
-    "later_by_me", "last_of_addressee", "own_last", "to_me_last", "versus_own", "versus_to_me", "versus_addressee", "exchange", "exchange_to", "exchange_back",
-    "replies_to_candidate", "candidate_addressed_others", "shared", "rarest", "similar", "burst", "consecutive", "mention_age", "related_rank", "me_then_candidate",
+    "self", "distance", "lines", "gap", "gap_scaled", "same_speaker", "to", "back", "same_target", "to_other", "c_to_other",
+    "last_of_candidate", "later_by_candidate",
+    "later_by_me", "last_of_addressee", "own_last", "to_me_last", "versus_own", "versus_to_me", "versus_addressee", "exchange",
+    "exchange_to", "exchange_back",
+    "replies_to_candidate", "candidate_addressed_others", "shared", "rarest", "similar", "burst", "consecutive", "mention_age",
+    "related_rank", "me_then_candidate",
 )
 NAMES = MESSAGE_FEATURES + CANDIDATE_FEATURES + PAIR_FEATURES
 
@@ -211,7 +227,11 @@ def pair_features(frame: Frame, pairs: Pairs, rarity: Floats, starters: Floats) 
     to_me = history.addressed(speaker, here)
     own_address = history.addresses(speaker, here)
     addressee_last = history.spoke(first, here)
-    gap = lambda position: np.where(position >= 0, minute - minute[np.maximum(position, 0)], np.nan).astype(np.float32)  # noqa: E731
+
+    def gap(position: Ints) -> Floats:
+        """Minutes since a position, NaN where there is none."""
+        return np.where(position >= 0, minute - minute[np.maximum(position, 0)], np.nan).astype(np.float32)
+
     back = np.maximum(here - 20, 0)
     pace = ((minute - minute[back]) / np.maximum(here - back, 1)).astype(np.float32)
     new_voice = np.zeros(n, np.float32)
@@ -219,15 +239,15 @@ def pair_features(frame: Frame, pairs: Pairs, rarity: Floats, starters: Floats) 
         voice = np.flatnonzero(here >= step)
         new_voice[voice] += own[voice - step + 1] < voice - 10
     size = np.diff(frame.indptr)
-    mean = lambda table: (np.add.reduceat(np.append(table[frame.tokens], np.float32(0)), frame.indptr[:-1]) * (size > 0)).astype(np.float32)  # noqa: E731
-    start = mean(starters)
+    start = (np.add.reduceat(np.append(starters[frame.tokens], np.float32(0)), frame.indptr[:-1]) * (size > 0)).astype(np.float32)
     targets = (who >= 0).sum(axis=1).astype(np.float32)
     how = frame.how.astype(np.float32)
     length = frame.length.astype(np.float32)
     same_as_own = np.where((own >= 0) & (first >= 0), first[np.maximum(own, 0)] == first, np.nan).astype(np.float32)
     message_columns = [
         length, how, targets, _age(addressee_last, here), _age(own, here), gap(own), _age(to_me, here), gap(to_me),
-        history.addressed_between(speaker, np.maximum(own, here - HORIZON), here).astype(np.float32), same_as_own, _age(own_address, here), pace, new_voice,
+        history.received.count(speaker, np.maximum(own, here - HORIZON), here).astype(np.float32), same_as_own,
+        _age(own_address, here), pace, new_voice,
         *(_flag(flags, f) for f in ("question", "wh", "url", "greeting", "thanks", "yes", "no", "command", "bot", "self_talk", "anyone", "continues",
                                     "second_person")), start,
     ]
@@ -259,8 +279,8 @@ def _pair_columns(frame: Frame, history: History, q: Ints, c: Ints, rarity: Floa
     same_target = (first_q >= 0) & (first_q == first_c)
     to_other = (first_q >= 0) & ~to
     c_to_other = (first_c >= 0) & ~back
-    later = history.spoken_between(them, c, q)
-    mine = history.spoken_between(me, c, q)
+    later = history.spoken.count(them, c + 1, q)
+    mine = history.spoken.count(me, c + 1, q)
     gap = (minute[q] - minute[c]).astype(np.float32)
     back20 = np.maximum(q - 20, 0)
     pace = (minute[q] - minute[back20] + 1) / (q - back20 + 1)
@@ -274,9 +294,10 @@ def _pair_columns(frame: Frame, history: History, q: Ints, c: Ints, rarity: Floa
     previous_by_me = history.spoke(me, c)
     columns = [
         alone, q - c, line[q] - line[c], gap, gap / pace, same, to, back, same_target, to_other, c_to_other, later == 0, later, mine,
-        (c == addressee_last[q]) & ~alone, c == own[q], c == to_me[q], np.where(own[q] >= 0, c - own[q], np.nan), np.where(to_me[q] >= 0, c - to_me[q], np.nan),
+        (c == addressee_last[q]) & ~alone, c == own[q], c == to_me[q], np.where(own[q] >= 0, c - own[q], np.nan),
+        np.where(to_me[q] >= 0, c - to_me[q], np.nan),
         np.where(addressee_last[q] >= 0, c - addressee_last[q], np.nan), np.where(exchange >= 0, q - exchange, np.nan),
-        np.where(out_to >= 0, c - out_to, np.nan), np.where(out_back >= 0, c - out_back, np.nan), history.addressed_between(them, c, q),
+        np.where(out_to >= 0, c - out_to, np.nan), np.where(out_back >= 0, c - out_back, np.nan), history.received.count(them, c + 1, q),
         history.addresses(them, q) > c, count, rarest, similar, same & (c == q - 1), same & (mine == 0) & (gap <= 1),
         np.where(first_q >= 0, _age(history.spoke(first_q, c), c), np.nan), rank, _age(previous_by_me, c),
     ]

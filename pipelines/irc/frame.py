@@ -118,7 +118,7 @@ class Roster:
 
     def read(self, lines: Iterable[LogLine]) -> Frame:
         """The frame of the next lines of the log; call it with consecutive runs of lines, of any length."""
-        rows: list[tuple[int, int, int, int, int, int, int, int, int]] = []
+        rows: list[tuple[int, ...]] = []
         indptr, tokens = [0], []
         for line in lines:
             if line.line - self._last_sweep >= _SWEEP:

@@ -75,8 +75,8 @@ _RENAME = re.compile(r"(\S+) is now known as (\S+)\s*$")
 _JOIN = re.compile(r"(\S+) (?:.*\[[^\]]*\]\s+has joined [#&]|\([^)]*\) has joined |has joined [#&]|entered the room)")
 _LEAVE = re.compile(r"(\S+) (?:\[[^\]]*\]\s+has (?:left [#&]|quit)|\([^)]*\) (?:has quit|has left|Quit)|has (?:left|quit) |left the room)")
 _SYSTEM = re.compile(
-    r"mode/|\.\.\[topic|[^\s]+ (?:was kicked off|changed the topic|set the topic|sets mode|sets channel|has been kicked)|Topic |Users on |Channel [#&]|"
-    r"End of |Home page for |Netsplit |\.\.\.|\S+ \S+\.\S+ -> \S+\.\S+|[#&]\S+: "
+    r"mode/|\.\.\[topic|[^\s]+ (?:was kicked off|changed the topic|set the topic|sets mode|sets channel|has been kicked)|Topic |"
+    r"Users on |Channel [#&]|End of |Home page for |Netsplit |\.\.\.|\S+ \S+\.\S+ -> \S+\.\S+|[#&]\S+: "
 )
 
 

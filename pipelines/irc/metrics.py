@@ -91,7 +91,7 @@ def score(gold: Mapping[str, Sequence[Link]], predicted: Mapping[str, Sequence[L
         start = (starts or {}).get(name, start_of(gold[name]) if gold[name] else 0)
         points = {b for _, b in gold[name] if b >= start}
         if not points:
-            raise DialmillError(f"{name}: no annotated message from {start} on, so there is nothing to score; give the start that this file's annotation has")
+            raise DialmillError(f"{name}: no annotated message from {start} on, nothing to score; give the start of this file's annotation")
         g = {link for link in gold[name] if link[1] in points}
         p = {(min(link), max(link)) for link in predicted[name]}
         p = {link for link in p if link[1] in points}
@@ -167,7 +167,11 @@ def one_to_one(truth: Sequence[NDArray[np.int64]], guess: Sequence[NDArray[np.in
 
 def adjusted_rand(truth: Sequence[NDArray[np.int64]], guess: Sequence[NDArray[np.int64]]) -> float:
     """Adjusted Rand index over the pooled conversations; 100 for equal groupings, 0 expected by chance."""
-    choose = lambda x: float((x * (x - 1) / 2).sum())  # noqa: E731
+
+    def choose(x: NDArray[np.float64]) -> float:
+        """Pairs within the groups of these sizes."""
+        return float((x * (x - 1) / 2).sum())
+
     n = sum(map(len, truth))
     cells = sum(choose(_table(t, g).data) for t, g in zip(truth, guess, strict=True))
     a = sum(choose(np.bincount(t).astype(float)) for t in truth)
