@@ -129,7 +129,7 @@ class History:
         people, inverse = np.unique(everyone, return_inverse=True)
         self.people = len(people) + 1
         self.speaker: Ints = inverse[:n]
-        self.addressees: Ints = np.where(frame.addressees >= 0, inverse[n:].reshape(n, -1), -1)
+        self.addressees: Ints = np.where(frame.addressees >= 0, inverse[n:].reshape(frame.addressees.shape), -1)
         said = np.concatenate([np.arange(n)] * self.addressees.shape[1])
         target = self.addressees.T.ravel()
         said, target = said[target >= 0], target[target >= 0]
@@ -219,6 +219,8 @@ def pair_features(frame: Frame, pairs: Pairs, rarity: Floats, starters: Floats) 
 
     `rarity` and `starters` (2**HASH_BITS,) weigh hashed tokens: how rare, and how much they speak for a new conversation.
     """
+    if not len(pairs.message):
+        return np.zeros((0, len(NAMES)), dtype=np.float32)
     n, history = len(frame), History(frame)
     here = np.arange(n)
     speaker, who, flags, minute = history.speaker, history.addressees, frame.flags, frame.minute

@@ -206,7 +206,7 @@ class Roster:
             if person >= 0:
                 return person
         if len(core) >= 3 and core not in COMMON:
-            found = {self._person[nick] for nick in self._recent if nick.startswith(core) and nick in self._person}
+            found = {self._known(nick, line) for nick in self._recent if nick.startswith(core)} - {-1}
             if len(found) == 1:
                 return found.pop()
         return -1
