@@ -2,7 +2,8 @@
 
 DIR holds ``train/`` and ``dev/`` with NAME.ascii.txt (or .raw.txt) and NAME.annotation.txt, as released by Kummerfeld et al. (2019);
 ``--train`` and ``--dev`` name other folders. Fixed seeds, one thread, no sampling by clock: the same data and versions
-give the same model. The second pass is trained on first-pass predictions for files that the first pass did not see.
+give the same model. The second pass is trained on first-pass predictions for files that the first pass did not see;
+the calibration is fitted on dev.
 Beside the model a JSON file tells how it was made: command, data digest, scores on dev, attribution.
 """
 
@@ -208,6 +209,27 @@ def train(samples: Sequence[Sample], plan: Plan, tell: Callable[[str], None] = l
     return LinkModel(rarity, starter_table(samples), first, second)
 
 
+def calibrate(model: LinkModel, samples: Sequence[Sample]) -> None:
+    """Set the model's temperature and its bias for starting a conversation, by the likelihood of the gold links of `samples`.
+
+    Annotators differ in how readily they start a conversation; the bias moves from those of the training data to those of dev.
+    """
+    rows = second_rows(samples, [model] * len(samples))
+    starts = group_starts(rows.group)
+    is_self = rows.table[:, features.NAMES.index("self")] == 1
+    reachable = np.add.reduceat(rows.gold.astype(np.int64), starts) > 0
+    raw = [booster.scores(rows.table) + rows.table[:, BASE] for booster in model.second]
+
+    def loss(temperature: float, bias: float) -> float:
+        mean = np.mean([group_log_softmax(scores / temperature, starts) for scores in raw], axis=0)
+        p = np.exp(group_log_softmax(mean + bias * is_self, starts))
+        return float(-np.log(np.maximum(np.add.reduceat(p * rows.gold, starts)[reachable], 1e-9)).mean())
+
+    grid = [(loss(t, b), t, b) for t in (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2) for b in np.arange(-10, 6) / 10]
+    _, model.temperature, bias = min(grid)
+    model.self_bias = float(bias)
+
+
 def evaluate(model: LinkModel, samples: Sequence[Sample]) -> tuple[Scores, dict[str, list[ReplyLink]]]:
     """Scores of a model on annotated logs, and its links of each."""
     predicted = {s.log.name: disentangle(model, s.log.lines) for s in samples}
@@ -260,13 +282,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         samples, dev = read_samples(options.train or options.data / "train"), read_samples(options.dev or options.data / "dev")
         tell(f"read {len(samples)} logs to train on, {len(dev)} to report on")
         model = train(samples, plan, tell)
+        calibrate(model, dev)
+        tell(f"calibrated on dev: temperature {model.temperature}, bias of a start {model.self_bias}")
         import lightgbm
 
         seconds = round(time.process_time() - began)
         model.notes = {
             "command": "python -m pipelines.irc.train --data DATA --output MODEL"
             f" --seeds {options.seeds} --first-trees {options.first_trees} --second-trees {options.second_trees}",
-            "attribution": options.attribution, "data": describe(samples),
+            "attribution": options.attribution, "data": describe(samples), "calibration_data": describe(dev),
             "versions": {"lightgbm": lightgbm.__version__, "numpy": np.__version__},
         }
         scores, _ = evaluate(model, dev)

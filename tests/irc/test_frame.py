@@ -29,8 +29,10 @@ def test_common_words_rename_action_and_notice():
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("Hikaru79: hi", ["hikaru79"]), ("hikaru79, hi", ["hikaru79"]), ("Hik: hi", ["hikaru79"]), ("@hikaru79 : hi", ["hikaru79"]), ("quad: hi", ["|quad-"]),
-    ("bo, Hikaru79: both of you", ["bo", "hikaru79"]), ("ask hikaru79 about it", ["hikaru79"]), ("http://hikaru79", []), ("me: hi", []), ("nobody: hi", []),
+    ("Hikaru79: hi", ["hikaru79"]), ("hikaru79, hi", ["hikaru79"]), ("Hik: hi", ["hikaru79"]), ("@hikaru79 : hi", ["hikaru79"]),
+    ("quad: hi", ["|quad-"]),
+    ("bo, Hikaru79: both of you", ["bo", "hikaru79"]), ("ask hikaru79 about it", ["hikaru79"]), ("http://hikaru79", []), ("me: hi", []),
+    ("nobody: hi", []),
     ("bo:hi", ["bo"]), ("the, really", ["the"]), ("the really", []), ("ann: talking to myself", []),
 ])
 def test_who_is_addressed(text, expected):

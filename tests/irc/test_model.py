@@ -17,6 +17,8 @@ from .synthetic import make_log, write_corpus
 
 pytest.importorskip("lightgbm", reason="needs the extra dialmill[irc]")
 
+SMALL = ("--first-trees", "25", "--second-trees", "10", "--seeds", "1,2", "--quiet")
+
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
@@ -29,7 +31,7 @@ def corpus(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(corpus):
     path = corpus / "out.model"
-    assert training.main(["--data", str(corpus), "--output", str(path), "--first-trees", "25", "--second-trees", "10", "--seeds", "1,2", "--quiet"]) == 0
+    assert training.main(["--data", str(corpus), "--output", str(path), *SMALL]) == 0
     return path
 
 
@@ -41,7 +43,7 @@ def test_a_trained_model_beats_previous_message_by_far(corpus, trained):
 
 def test_training_twice_gives_the_same_bytes_and_says_how(corpus, trained):
     again = corpus / "again.model"
-    training.main(["--data", str(corpus), "--output", str(again), "--first-trees", "25", "--second-trees", "10", "--seeds", "1,2", "--quiet"])
+    training.main(["--data", str(corpus), "--output", str(again), *SMALL])
     assert again.read_bytes() == trained.read_bytes()
     notes = json.loads(trained.with_name("out.model.json").read_text())
     assert "CC-BY 4.0" in notes["attribution"] and notes["data"]["files"] == 4 and notes["dev"]["scores"]["link_f"] > 0
