@@ -40,6 +40,15 @@ def gather(links: Iterable[ReplyLink], lines: Sequence[LogLine] = ()) -> list[Co
     return made
 
 
+def agreed(several: Sequence[Iterable[Conversation]], least: int) -> list[Conversation]:
+    """Conversations that at least `least` of several models make, message for message, with their mean confidence."""
+    found: dict[tuple[int, ...], list[float]] = {}
+    for made in several:
+        for conversation in made:
+            found.setdefault(conversation.messages, []).append(conversation.confidence)
+    return [Conversation(m, round(sum(c) / len(c), 6)) for m, c in sorted(found.items()) if len(c) >= least]
+
+
 def split_by_confidence(made: Iterable[Conversation], least: float) -> tuple[list[Conversation], list[Conversation]]:
     """(kept, dropped): those with a confidence of at least `least`, and the others."""
     kept: list[Conversation] = []

@@ -28,6 +28,8 @@ from pipelines.irc.logs import LogLine
 from pipelines.irc.threads import AHEAD, EPOCH, SHORT, Shortlist, thread_features
 
 FORMAT = "dialmill irc links 1"
+DEFAULT_MODEL = Path(__file__).parent / "models" / "ubuntu.model"
+"""The model that comes with the package; ``ubuntu.model.json`` beside it says how it was made, from whose data, and its scores."""
 BASE = len(features.NAMES) + threads.NAMES.index("log_p")
 """The second pass adds its scores to this column, the first pass's log-probability."""
 
@@ -229,16 +231,7 @@ class Disentangler:
             self._short = more if self._short is None else Shortlist(
                 *(np.concatenate((getattr(self._short, name), getattr(more, name))) for name in ("candidate", "log_p", "features")))
         assert self._short is not None
-        offset = max(start - EPOCH, 0)
-        view = self._frame.slice(offset - self._base, end - self._base)
-        cut = slice(offset - self._short_from, end - self._short_from)
-        candidate = self._short.candidate[cut]
-        short = Shortlist(np.where(candidate >= 0, candidate - offset, -1), self._short.log_p[cut], self._short.features[cut])
-        # A candidate before the window has a negative position: it stays a candidate, but has no thread.
-        best, confidence = self._model.second_pass(view, short, 0, start - offset, stop - offset)
-        line = self._frame.line
-        links = [ReplyLink(int(line[start + i - self._base]), int(line[b + offset - self._base]), float(c))
-                 for i, (b, c) in enumerate(zip(best.tolist(), confidence.tolist(), strict=True))]
+        links = _epoch_links(self._model, self._frame, self._base, self._short, self._short_from, start, stop)
         self._done = stop
         self._forget(max(stop - EPOCH, 0))
         return links
@@ -253,6 +246,40 @@ class Disentangler:
             cut = keep - self._short_from
             self._short = Shortlist(self._short.candidate[cut:], self._short.log_p[cut:], self._short.features[cut:])
             self._short_from = keep
+
+
+def _epoch_links(model: LinkModel, frame: Frame, base: int, short: Shortlist, short_from: int, start: int, stop: int) -> list[ReplyLink]:
+    """Links of the messages start to stop, in one epoch; all numbers are talk positions in the log.
+
+    `frame` begins at position `base` and `short` at position `short_from`, with the candidates' positions in the log.
+    """
+    offset, end = max(start - EPOCH, 0), min(stop + AHEAD, base + len(frame))
+    cut = slice(offset - short_from, end - short_from)
+    # A candidate before the window gets a negative position: it has no thread. No message from `start` on has such a candidate.
+    candidate = np.where(short.candidate[cut] >= offset, short.candidate[cut] - offset, -1)
+    view = Shortlist(candidate, short.log_p[cut], short.features[cut])
+    best, confidence = model.second_pass(frame.slice(offset - base, end - base), view, 0, start - offset, stop - offset)
+    line = frame.line
+    return [ReplyLink(int(line[at - base]), int(line[to + offset - base]), sure)
+            for at, to, sure in zip(range(start, stop), best.tolist(), confidence.tolist(), strict=True)]
+
+
+def block_links(model: LinkModel, frame: Frame, base: int, start: int, stop: int) -> list[ReplyLink]:
+    """Links of the talk messages start to stop of a log, from a frame that begins at position `base` of the log.
+
+    A pure function, for workers that each take a block: `start` is a multiple of EPOCH, and the frame reaches from
+    start - EPOCH - CONTEXT (or the log's beginning) to stop + AHEAD (or its end). The same links as reading the whole log.
+    """
+    low, end = max(start - EPOCH, 0), min(stop + AHEAD, base + len(frame))
+    begin = max(low - CONTEXT, 0)
+    if start % EPOCH or begin < base or stop > end:
+        raise ValueError(f"a block needs messages {begin} to {end} and a start that is a multiple of {EPOCH}")
+    short = model.first_pass(frame.slice(begin - base, end - base), low - begin)
+    short.candidate[short.candidate >= 0] += begin
+    links: list[ReplyLink] = []
+    for first in range(start, stop, EPOCH):
+        links += _epoch_links(model, frame, base, short, low, first, min(first + EPOCH, stop))
+    return links
 
 
 def disentangle(model: LinkModel, lines: Sequence[LogLine], chunk: int | None = None) -> list[ReplyLink]:

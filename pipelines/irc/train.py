@@ -176,7 +176,7 @@ class Plan:
 
     first: tuple[int, float, int] = (150, 0.1, 63)
     second: tuple[int, float, int] = (200, 0.05, 31)
-    seeds: tuple[int, ...] = (1, 2)
+    seeds: tuple[int, ...] = (1,)
 
 
 def train(samples: Sequence[Sample], plan: Plan, tell: Callable[[str], None] = lambda _: None) -> LinkModel:
@@ -260,7 +260,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--train", type=Path, help="folder of the annotated training logs (default: DATA/train)")
     parser.add_argument("--dev", type=Path, help="folder of the annotated logs to report scores on (default: DATA/dev)")
     parser.add_argument("--output", type=Path, required=True, help="the model file to write; MODEL.json beside it tells how it was made")
-    parser.add_argument("--seeds", default="1,2", help="one second-pass model for each seed (default: 1,2)")
+    parser.add_argument("--seeds", default="1", help="one second-pass model for each seed, with commas between (default: 1)")
+    parser.add_argument("--agreement", choices=("mean", "vote"), default="mean", help="how several second-pass models agree (default: mean log-probability)")
     parser.add_argument("--first-trees", type=int, default=Plan.first[0])
     parser.add_argument("--second-trees", type=int, default=Plan.second[0])
     parser.add_argument("--attribution", default=ATTRIBUTION, help="whose data this is, for the model's notes")
@@ -282,6 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         samples, dev = read_samples(options.train or options.data / "train"), read_samples(options.dev or options.data / "dev")
         tell(f"read {len(samples)} logs to train on, {len(dev)} to report on")
         model = train(samples, plan, tell)
+        model.agreement = options.agreement
         calibrate(model, dev)
         tell(f"calibrated on dev: temperature {model.temperature}, bias of a start {model.self_bias}")
         import lightgbm
@@ -289,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = round(time.process_time() - began)
         model.notes = {
             "command": "python -m pipelines.irc.train --data DATA --output MODEL"
-            f" --seeds {options.seeds} --first-trees {options.first_trees} --second-trees {options.second_trees}",
+            f" --seeds {options.seeds} --agreement {options.agreement} --first-trees {options.first_trees} --second-trees {options.second_trees}",
             "attribution": options.attribution, "data": describe(samples), "calibration_data": describe(dev),
             "versions": {"lightgbm": lightgbm.__version__, "numpy": np.__version__},
         }

@@ -1,6 +1,6 @@
 import pytest
 
-from pipelines.irc.conversations import Conversation, gather, split_by_confidence
+from pipelines.irc.conversations import Conversation, agreed, gather, split_by_confidence
 from pipelines.irc.logs import parse
 from pipelines.irc.model import ReplyLink
 
@@ -22,3 +22,9 @@ def test_the_cut_keeps_and_drops_all():
     made = [Conversation((0,), 0.5), Conversation((1,), 0.7)]
     assert split_by_confidence(made, 0.7) == ([made[1]], [made[0]])
     assert split_by_confidence(made, 0.0) == (made, [])
+
+
+def test_agreement_of_several_models():
+    a, b = Conversation((0, 2), 0.5), Conversation((0, 2), 0.7)
+    assert agreed([[a], [b], [Conversation((0, 3), 0.9)]], 2) == [Conversation((0, 2), 0.6)]
+    assert agreed([[a], [b]], 3) == []

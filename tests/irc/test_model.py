@@ -8,10 +8,12 @@ import pytest
 
 from pipelines.errors import InputError
 from pipelines.irc import train as training
+from pipelines.irc.features import CONTEXT
+from pipelines.irc.frame import Roster
 from pipelines.irc.logs import parse, read_links, write_links
 from pipelines.irc.metrics import score
-from pipelines.irc.model import Disentangler, LinkModel, _votes, disentangle, group_log_softmax, shortlist
-from pipelines.irc.threads import EPOCH, SHORT
+from pipelines.irc.model import Disentangler, LinkModel, ReplyLink, _votes, block_links, disentangle, group_log_softmax, shortlist
+from pipelines.irc.threads import AHEAD, EPOCH, SHORT
 
 from .synthetic import make_log, write_corpus
 
@@ -55,6 +57,21 @@ def test_links_do_not_depend_on_the_chunk(trained, chunk):
     model = LinkModel.load(trained)
     lines = parse(make_log(9, 3 * EPOCH + 200)[0])[1]
     assert disentangle(model, lines, chunk) == disentangle(model, lines)
+
+
+def test_blocks_worked_on_apart_give_the_links_of_the_whole(trained):
+    model = LinkModel.load(trained)
+    lines = parse(make_log(11, 3 * EPOCH + 400)[0])[1]
+    frame = Roster().read(lines)
+    n = len(frame)
+    links = [ReplyLink(line.line, line.line, 1.0) for line in lines if not line.is_talk]
+    for start in range(0, n, EPOCH):
+        stop = min(start + EPOCH, n)
+        base = max(start - EPOCH - CONTEXT, 0)
+        links += block_links(model, frame.slice(base, min(stop + AHEAD, n)), base, start, stop)
+    assert sorted(links, key=lambda link: link.message) == disentangle(model, lines)
+    with pytest.raises(ValueError, match="multiple"):
+        block_links(model, frame, 0, 3, 9)
 
 
 def test_every_line_gets_one_link_and_system_lines_stand_alone(trained):
