@@ -261,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--dev", type=Path, help="folder of the annotated logs to report scores on (default: DATA/dev)")
     parser.add_argument("--output", type=Path, required=True, help="the model file to write; MODEL.json beside it tells how it was made")
     parser.add_argument("--seeds", default="1", help="one second-pass model for each seed, with commas between (default: 1)")
-    parser.add_argument("--agreement", choices=("mean", "vote"), default="mean", help="how several second-pass models agree (default: mean log-probability)")
+    parser.add_argument("--agreement", choices=("mean", "vote"), default="mean", help="of several second-pass models (default: mean log-probability)")
     parser.add_argument("--first-trees", type=int, default=Plan.first[0])
     parser.add_argument("--second-trees", type=int, default=Plan.second[0])
     parser.add_argument("--attribution", default=ATTRIBUTION, help="whose data this is, for the model's notes")

@@ -2,7 +2,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pipelines.irc.frame import Roster
 from pipelines.irc.logs import LogError, annotation_path, find_logs, log_name, parse, read_annotated, read_links, read_log, split_lines, write_links
 
 
@@ -101,3 +104,22 @@ def test_links_are_written_in_the_upstream_form_and_read_back(tmp_path):
     assert path.read_bytes() == b"0 0 -\n1 5 -\n3 5 -\n"
     assert read_links(path) == [(0, 0), (1, 5), (3, 5)]
     assert read_links(write(tmp_path, "m.annotation.txt", "5 3 -\n")) == [(3, 5)]
+
+
+PIECES = st.sampled_from([
+    "[10:00] ", "[23:59] ", "[00:00]", "<", ">", "=== ", " * ", "-", "(", ":#c-",
+    "/#c)", " is now known as ", " has joined #c", "\x1e", "\u2028",
+    "\r", "a", "b[]", "é", "\udcff", " ", "\t", "\n", "mode/#c",
+])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_no_line_is_lost_or_crashes(text):
+    data = text.encode("utf-8", "surrogateescape")
+    lines = split_lines(data)
+    assert len(lines) == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    _, parsed = parse(lines)
+    assert [line.line for line in parsed] == list(range(len(lines)))
+    assert all(a.minute <= b.minute for a, b in pairwise(parsed))
+    assert len(Roster().read(parsed)) == sum(line.is_talk for line in parsed)

@@ -1,4 +1,4 @@
-"""Scores and speed of disentanglement on annotated logs: ``python tests/benchmarks/irc_disentanglement.py --model MODEL --data DIR``.
+"""Scores and speed of disentanglement on annotated logs: ``python tests/benchmarks/bench_irc.py --model MODEL --data DIR``.
 
 Prints link and conversation scores, the conversations kept at several confidence cuts, calibration, and messages a CPU second
 end to end (bytes of the file to links) with the share of each step. One thread; CPU time, so a busy machine doesn't matter much.
