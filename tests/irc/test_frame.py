@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from pipelines.irc.features import CONTEXT, NAMES, candidate_pairs, pair_features
 from pipelines.irc.frame import HASH_BITS, HOW_FIRST, HOW_INSIDE, REMEMBERED_LINES, Frame, Roster, person_key
 from pipelines.irc.logs import parse
-
-from .synthetic import make_log
+from tests.irc.synthetic import make_log
 
 WEIGHTS = np.linspace(0, 5, 1 << HASH_BITS, dtype=np.float32)
 

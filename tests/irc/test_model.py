@@ -14,8 +14,7 @@ from pipelines.irc.logs import parse, read_links, write_links
 from pipelines.irc.metrics import score
 from pipelines.irc.model import Disentangler, LinkModel, ReplyLink, _votes, block_links, disentangle, group_log_softmax, shortlist
 from pipelines.irc.threads import AHEAD, EPOCH, SHORT
-
-from .synthetic import make_log, write_corpus
+from tests.irc.synthetic import make_log, write_corpus
 
 pytest.importorskip("lightgbm", reason="needs the extra dialmill[irc]")
 
