@@ -253,6 +253,26 @@ def describe(samples: Sequence[Sample]) -> dict[str, Any]:
     return {"sha256": data_digest(samples), "files": len(samples), "lines": lines, "links": links}
 
 
+def save_with_notes(model: LinkModel, output: Path, command: str, attribution: str, samples: Sequence[Sample], dev: Sequence[Sample],
+                    seconds: float) -> Scores:
+    """Write the model, and beside it a JSON file on how it was made: command, digests, attribution, versions, scores on dev (returned)."""
+    import lightgbm
+
+    model.notes = {
+        "command": command, "attribution": attribution, "data": describe(samples), "calibration_data": describe(dev),
+        "versions": {"lightgbm": lightgbm.__version__, "numpy": np.__version__},
+    }
+    scores, _ = evaluate(model, dev)
+    model.save(output)
+    data = output.read_bytes()
+    sidecar = model.notes | {
+        "model": {"file": output.name, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)},
+        "cpu_seconds": round(seconds), "scores": {"dev": {k: round(v, 2) for k, v in scores.as_dict().items()}},
+    }
+    output.with_name(output.name + ".json").write_text(json.dumps(sidecar, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return scores
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; see the module's text."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.irc.train", description="Train the reply-link model on annotated IRC logs.")
@@ -286,23 +306,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model.agreement = options.agreement
         calibrate(model, dev)
         tell(f"calibrated on dev: temperature {model.temperature}, bias of a start {model.self_bias}")
-        import lightgbm
-
-        seconds = round(time.process_time() - began)
-        model.notes = {
-            "command": "python -m pipelines.irc.train --data DATA --output MODEL"
-            f" --seeds {options.seeds} --agreement {options.agreement} --first-trees {options.first_trees} --second-trees {options.second_trees}",
-            "attribution": options.attribution, "data": describe(samples), "calibration_data": describe(dev),
-            "versions": {"lightgbm": lightgbm.__version__, "numpy": np.__version__},
-        }
-        scores, _ = evaluate(model, dev)
-        model.save(options.output)
-        data = options.output.read_bytes()
-        sidecar = model.notes | {
-            "model": {"file": options.output.name, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)},
-            "cpu_seconds": seconds, "dev": describe(dev) | {"scores": {k: round(v, 2) for k, v in scores.as_dict().items()}},
-        }
-        options.output.with_name(options.output.name + ".json").write_text(json.dumps(sidecar, indent=1, sort_keys=True) + "\n")
+        command = f"python -m pipelines.irc.train --data DATA --output MODEL --seeds {options.seeds} --agreement {options.agreement}"
+        command += f" --first-trees {options.first_trees} --second-trees {options.second_trees}"
+        scores = save_with_notes(model, options.output, command, options.attribution, samples, dev, time.process_time() - began)
         tell(f"wrote {options.output}: dev link F {scores.link_f:.2f}, exact F {scores.exact_f:.2f}, VI {scores.vi:.1f}, 1-1 {scores.one_to_one:.1f}")
     except DialmillError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -47,7 +47,7 @@ def test_training_twice_gives_the_same_bytes_and_says_how(corpus, trained):
     training.main(["--data", str(corpus), "--output", str(again), *SMALL])
     assert again.read_bytes() == trained.read_bytes()
     notes = json.loads(trained.with_name("out.model.json").read_text())
-    assert "CC-BY 4.0" in notes["attribution"] and notes["data"]["files"] == 4 and notes["dev"]["scores"]["link_f"] > 0
+    assert "CC-BY 4.0" in notes["attribution"] and notes["data"]["files"] == 4 and notes["scores"]["dev"]["link_f"] > 0
     assert str(corpus) not in json.dumps(notes)
 
 
