@@ -12,8 +12,6 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_matrix
 
 from pipelines.errors import DialmillError
 
@@ -134,11 +132,25 @@ def _exact(labels: NDArray[np.int64]) -> set[tuple[int, ...]]:
     return {tuple(group) for group in groups.values() if len(group) > 1}
 
 
-def _table(truth: NDArray[np.int64], guess: NDArray[np.int64]) -> coo_matrix:
-    """Contingency of two labellings of the same points; cells hold counts."""
-    table = coo_matrix((np.ones(len(truth)), (truth, guess)))
-    table.sum_duplicates()
-    return table
+@dataclass(frozen=True)
+class _Table:
+    """Contingency of two labellings of the same points: the cells that are not empty, with their counts."""
+
+    row: NDArray[np.int64]
+    col: NDArray[np.int64]
+    data: NDArray[np.float64]
+
+    def dense(self) -> NDArray[np.float64]:
+        """(rows, columns) counts."""
+        out = np.zeros((int(self.row.max()) + 1, int(self.col.max()) + 1))
+        out[self.row, self.col] = self.data
+        return out
+
+
+def _table(truth: NDArray[np.int64], guess: NDArray[np.int64]) -> _Table:
+    width = int(guess.max()) + 1
+    cells, counts = np.unique(truth * width + guess, return_counts=True)
+    return _Table(cells // width, cells % width, counts.astype(np.float64))
 
 
 def variation(truth: Sequence[NDArray[np.int64]], guess: Sequence[NDArray[np.int64]]) -> float:
@@ -157,9 +169,13 @@ def variation(truth: Sequence[NDArray[np.int64]], guess: Sequence[NDArray[np.int
 
 def one_to_one(truth: Sequence[NDArray[np.int64]], guess: Sequence[NDArray[np.int64]]) -> float:
     """Share of messages covered by the best one-to-one matching of conversations."""
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError as error:
+        raise DialmillError("the one-to-one score needs SciPy: pip install 'dialmill[irc]'") from error
     covered = 0.0
     for t, g in zip(truth, guess, strict=True):
-        table = _table(t, g).toarray()
+        table = _table(t, g).dense()
         rows, columns = linear_sum_assignment(table, maximize=True)
         covered += float(table[rows, columns].sum())
     return 100 * covered / sum(map(len, truth))
