@@ -1,3 +1,4 @@
+import hashlib
 import json
 import pickle
 import subprocess
@@ -8,11 +9,12 @@ import pytest
 
 from pipelines.errors import InputError
 from pipelines.irc import train as training
+from pipelines.irc.conversations import gather
 from pipelines.irc.features import CONTEXT
 from pipelines.irc.frame import Roster
 from pipelines.irc.logs import parse, read_links, write_links
 from pipelines.irc.metrics import score
-from pipelines.irc.model import Disentangler, LinkModel, ReplyLink, _votes, block_links, disentangle, group_log_softmax, shortlist
+from pipelines.irc.model import DEFAULT_MODEL, Disentangler, LinkModel, ReplyLink, _votes, block_links, disentangle, group_log_softmax, shortlist
 from pipelines.irc.threads import AHEAD, EPOCH, SHORT
 from tests.irc.synthetic import make_log, write_corpus
 
@@ -167,3 +169,23 @@ def test_the_package_needs_no_beam():
     code = "import sys; sys.modules['apache_beam'] = None; import pipelines.irc.train, pipelines.irc.model; assert 'lightgbm' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     subprocess.run([sys.executable, "-c", "import sys, pipelines; assert 'pipelines.irc' not in sys.modules"], check=True)
+
+
+def test_the_shipped_model_on_a_twelve_hour_log_and_on_odd_nicks():
+    model = LinkModel.load(DEFAULT_MODEL)
+    clock = ["[11:58] <ana> my sound card is silent", "[12:01] <bo> ana: run alsamixer", "[12:59] <ana> trying", "[01:02] <bo> ana: any luck?"]
+    lines = parse(clock)[1]
+    assert [c.messages for c in gather(disentangle(model, lines), lines)] == [(0, 1, 2, 3)]
+    odd = [
+        "[03:00] <the> hello", "[03:00] <kim> the driver is broken", "[03:01] === kim is now known as kim_afk", "[03:02] <lou> kim: which card?",
+        "[03:02]  * kim_afk shrugs", "[03:03] -qwzx:#chan- buy now",
+    ]
+    lines = parse(odd)[1]
+    assert [c.messages for c in gather(disentangle(model, lines), lines)] == [(0,), (1, 3, 4)]
+
+
+def test_the_shipped_model_is_small_and_says_whose_data_it_learned_from():
+    notes = json.loads(DEFAULT_MODEL.with_name(DEFAULT_MODEL.name + ".json").read_text(encoding="utf-8"))
+    assert DEFAULT_MODEL.stat().st_size < 3_000_000
+    assert notes["model"]["sha256"] == hashlib.sha256(DEFAULT_MODEL.read_bytes()).hexdigest()
+    assert "CC-BY 4.0" in notes["attribution"] and notes["command"].startswith("python -m pipelines.irc.train")
