@@ -36,6 +36,8 @@ ATTRIBUTION = (
 )
 BUCKETS = 1 << HASH_BITS
 FOLDS = 5
+SHRINK = 0.01
+"""Pulls the calibration's bias towards none, by this much times its square: dev is small."""
 RARE = 5
 """A token seen fewer times in training says nothing about new conversations."""
 
@@ -225,7 +227,7 @@ def calibrate(model: LinkModel, samples: Sequence[Sample]) -> None:
         p = np.exp(group_log_softmax(mean + bias * is_self, starts))
         return float(-np.log(np.maximum(np.add.reduceat(p * rows.gold, starts)[reachable], 1e-9)).mean())
 
-    grid = [(loss(t, b), t, b) for t in (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2) for b in np.arange(-10, 6) / 10]
+    grid = [(loss(t, b) + SHRINK * b * b, t, b) for t in (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2) for b in np.arange(-10, 6) / 10]
     _, model.temperature, bias = min(grid)
     model.self_bias = float(bias)
 
