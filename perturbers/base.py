@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 from schemas import Dialogue, Edit, Goal, SkippedTurn, Step, Turn, apply_edits
 from schemas.dialogue import STANDARD
 
 from .checks import certify
+from .pools import Pool, PoolTable
 from .rng import Rng
 from .values import Locator, View
 
 #: What happens to slot values: left alone (RADDLE's rule), or hit like other text, the spans following.
 ValueMode = Literal["protect", "follow"]
+
+
+P = TypeVar("P", bound="Perturber")
 
 
 class OptionError(ValueError):
@@ -64,6 +68,13 @@ class Made(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
+class PoolRequest(NamedTuple):
+    """A pool that a perturber needs, and what it is gathered from: "input", "train", or the path of a corpus."""
+
+    pool: Pool
+    source: str
+
+
 @dataclass(frozen=True)
 class Perturber(ABC):
     """Base of all perturbers. Subclasses are frozen dataclasses that set `name`, and raise `version` whenever their output changes."""
@@ -84,6 +95,15 @@ class Perturber(ABC):
     def params(self) -> dict[str, Any]:
         """The options as plain values."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @property
+    def pools(self) -> tuple[PoolRequest, ...]:
+        """The pools it needs from the whole input; without them it does what it can."""
+        return ()
+
+    def with_tables(self: P, tables: Mapping[tuple[str, str], PoolTable]) -> P:
+        """The same perturber with its pools, by (name of the pool, what it was gathered from)."""
+        return self
 
     @abstractmethod
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
@@ -267,6 +287,13 @@ class Chain(Perturber):
 
     links: tuple[Perturber, ...] = ()
     name: ClassVar[str] = "chain"
+
+    @property
+    def pools(self) -> tuple[PoolRequest, ...]:
+        return tuple(request for link in self.links for request in link.pools)
+
+    def with_tables(self, tables: Mapping[tuple[str, str], PoolTable]) -> Chain:
+        return dataclasses.replace(self, links=tuple(link.with_tables(tables) for link in self.links))
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         raise TypeError("a chain has no change of its own; it perturbs link by link")

@@ -16,7 +16,7 @@ from schemas.edits import compose, invert
 from .distance import distance
 from .lexicon import alternatives, rows
 from .matcher import Cut
-from .surfaces import closed_index, slot_name
+from .surfaces import closed_index, kind_of, slot_name
 from .values import VALUE_CLASSES, Located, Signal, View, signals
 
 
@@ -211,9 +211,11 @@ def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str 
     if view.language == "zh":
         return None
     for place in view.located:
+        if kind_of(place.slot, place.value) != "name":
+            continue  # "a cheap place" is cheap, "the Lotus Garden" is another restaurant than the Lotus
         if any(0 <= edit.start - place.end <= 1 and edit.replacement.strip() for edit in edits):
             _, end, touched = moved(place.start, place.end, edits)
-            following = None if touched or place.value.isdigit() else _next_word(text, units, end)
+            following = None if touched else _next_word(text, units, end)
             if following is not None:
                 word, capital = following
                 was, _ = _next_word(view.turn.utterance, view.units, place.end) or ("", False)

@@ -14,6 +14,9 @@ _REGISTRY: dict[str, tuple[str, str, str | None]] = {
     "disfluency": ("disfluency", "Disfluency", None),
     "entities": ("entities", "Entities", None),
     "out_of_scope": ("out_of_scope", "OutOfScope", None),
+    "paraphrase": ("paraphrase", "Paraphrase", None),
+    "simplification": ("simplification", "Simplification", None),
+    "verbosity": ("verbosity", "Verbosity", None),
     "nlpaug": ("foreign", "Nlpaug", "nlpaug"),
     "speech": ("speech.channel", "Speech", "speech"),
 }

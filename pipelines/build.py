@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from perturbers.base import PoolRequest
 from pipelines import benchmarks, files
 from pipelines.books import Books, total
 from pipelines.engine import BeamEngine, Engine, PlainEngine
@@ -22,6 +24,7 @@ from pipelines.sinks.folder import OutputFolder
 from pipelines.sinks.manifest import SPLIT_FILES
 from pipelines.sinks.parts import WriteParts, join_parts
 from pipelines.sources import registry
+from pipelines.stages import pools
 from pipelines.stages.base import Item, Stage
 from pipelines.stages.mill import Mill, suite_params
 from pipelines.stages.overlap import CompareBand, CountPairs
@@ -43,6 +46,8 @@ class Job:
     inputs: tuple[InputFile, ...]
     output: str
     overwrite: bool = False
+    #: The input files of other corpora that pools are gathered from, by the path in the recipe.
+    corpora: dict[str, tuple[InputFile, ...]] = field(default_factory=dict)
 
     @property
     def shards(self) -> int:
@@ -67,7 +72,12 @@ def make_job(
     for path in paths:
         if not files.is_remote(path) and not files.is_remote(output) and Path(path).resolve().is_relative_to(Path(output).resolve()):
             raise DialmillError(f"{output}: holds the input {path}, which replacing it would delete; name another folder with --output")
-    return Job(recipe, seed, tuple(find_inputs(paths, source, allow_missing)), output, overwrite)
+    corpora = {
+        request.source: tuple(find_inputs([request.source]))
+        for request in pools.requests(recipe)
+        if request.source not in (pools.FROM_INPUT, pools.FROM_TRAIN)
+    }
+    return Job(recipe, seed, tuple(find_inputs(paths, source, allow_missing)), output, overwrite, corpora)
 
 
 def graph(engine: Engine, job: Job, folder: str) -> None:
@@ -76,9 +86,14 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     licences = {name: registry.get(name).licence for name in {one.source for one in inputs}}
 
     read = engine.apply("read files", ReadFile(inputs, licences), engine.create("input files", [one.number for one in inputs if one.role != "other"]))
-    parsed = engine.apply("parse and filter", JoinAndParse(inputs, recipe, job.seed), engine.group("join the pieces of a dialogue", read.main))
+    wanted = pools.requests(recipe)
+    local = [request for request in wanted if request.source in (pools.FROM_INPUT, pools.FROM_TRAIN)]
+    contribute = partial(pools.contributions, local) if local else None
+    parse = JoinAndParse(inputs, recipe, job.seed, contribute)
+    parsed = engine.apply("parse and filter", parse, engine.group("join the pieces of a dialogue", read.main))
     layout = engine.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
-    milled = engine.apply("mill", Mill(recipe, job.seed, benchmarks.get(recipe.benchmark), job.shards), parsed.main, side=layout)
+    side, pool_books = gather_pools(engine, job, folder, wanted, layout, parsed.tagged["pool"], licences) if wanted else (layout, [])
+    milled = engine.apply("mill", Mill(recipe, job.seed, benchmarks.get(recipe.benchmark), job.shards), parsed.main, side=side)
 
     pairs = engine.apply("compare across splits", CompareBand(), engine.group("bring similar dialogues together", milled.tagged["band"]))
     overlap = engine.apply("count overlaps", CountPairs(), engine.group("each pair once", pairs.main))
@@ -86,8 +101,30 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     outs = engine.flatten("all outputs", [read.tagged["out"], parsed.tagged["out"], milled.tagged["out"]])
     parts = engine.apply("write parts", WriteParts(folder, job.params), engine.group("collect shards", outs))
 
-    books = engine.flatten("all books", [one.books for one in (read, parsed, milled, pairs, overlap, parts)])
+    books = engine.flatten("all books", [one.books for one in (read, parsed, milled, pairs, overlap, parts)] + pool_books)
     engine.apply("write the books", WriteBooks(folder), engine.group("bring the books together", books), side=layout)
+
+
+def gather_pools(
+    engine: Engine, job: Job, folder: str, wanted: Sequence[PoolRequest], layout: Any, given: Any, licences: dict[str, str]
+) -> tuple[Any, list[Any]]:
+    """The pools that perturbers need, written aside: the side input of the mill (the layout, and where the pools lie), and books."""
+    gathered, books = [given], []
+    for source, corpus in job.corpora.items():
+        number = len(gathered)
+        reader = ReadFile(list(corpus), licences | {one.source: registry.get(one.source).licence for one in corpus})
+        numbers = engine.create(f"files of corpus {number}", [one.number for one in corpus if one.role != "other"])
+        read = engine.apply(f"read corpus {number}", reader, numbers)
+        mine = [request for request in wanted if request.source == source]
+        pieces = engine.group(f"join the pieces of corpus {number}", read.main)
+        taken = engine.apply(f"gather from corpus {number}", pools.GatherFrom(list(corpus), mine), pieces)
+        gathered.append(taken.main)
+        books += [read.books, taken.books]
+    grouped = engine.group("bring the pools together", engine.flatten("all contributions to pools", gathered))
+    merged = engine.apply("merge the pools", pools.MergePools(job.recipe, wanted), grouped, side=layout)
+    written = engine.apply("write the pools", pools.WritePool(folder, wanted), engine.group("collect the pools", merged.main))
+    paths = engine.combine("find the pools", pools.PoolPaths(), written.main)
+    return engine.both("layout and pools", layout, paths), [*books, merged.books, written.books]
 
 
 class WriteBooks(Stage):
@@ -118,6 +155,9 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
             _run_beam(lambda engine: graph(engine, job, output.aside), beam_options)
         books, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.aside, _BOOKS)), type=tuple[Books, Layout])
         files.remove(files.join(output.aside, _BOOKS))
+        for name in pools.pool_files(pools.requests(job.recipe)):
+            if files.size(files.join(output.aside, name)) is not None:
+                files.remove(files.join(output.aside, name))
         if books.faults:
             raise DialmillError("\n".join(sorted(books.faults)))
         books.check()

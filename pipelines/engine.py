@@ -51,6 +51,10 @@ class Engine(ABC):
         """One value from all items, to be used as a side input."""
 
     @abstractmethod
+    def both(self, label: str, one: Any, other: Any) -> Any:
+        """Two values made by `combine` as one, a pair."""
+
+    @abstractmethod
     def flatten(self, label: str, collections: Sequence[Any]) -> Any:
         """All items of several collections."""
 
@@ -82,6 +86,9 @@ class PlainEngine(Engine):
         for item in items:
             state = combiner.add(state, item)
         return combiner.layout(state)
+
+    def both(self, label: str, one: Any, other: Any) -> Any:
+        return one, other
 
     def flatten(self, label: str, collections: Sequence[Any]) -> Any:
         return [item for items in collections for item in items]
@@ -125,6 +132,11 @@ class BeamEngine(Engine):
 
         self.labels.append(label)
         return items | label >> beam.CombineGlobally(CombinerFn(combiner))
+
+    def both(self, label: str, one: Any, other: Any) -> Any:
+        import apache_beam as beam
+
+        return one | label >> beam.Map(lambda first, second: (first, second), beam.pvalue.AsSingleton(other))
 
     def flatten(self, label: str, collections: Sequence[Any]) -> Any:
         import apache_beam as beam

@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 import perturbers
+from perturbers.rewriter import Rewriter
 from pipelines.errors import UsageError
 
 _SUITE_NAME = re.compile(r"\w(?:[\w.+-]*[\w+-])?")
@@ -28,6 +29,8 @@ class Recipe:
     Sizes are upper bounds, per group where `group_by` says so; a number, or one number for each group ("hotel: 200"). Filters that are null or
     false are off. A suite has `variants` variants of each dialogue of the `perturbed_splits`, unless `suite_variants` says for it how many in which
     splits ("ood.train: 1, ood.test: 8"); `suite_domains` holds the domains that a suite takes ("ood: attraction", several joined by "+").
+    `twins_from` (input, train, or the path of a corpus) says where suites of reworded turns take the words of other turns from; null leaves it to
+    each of them.
     """
 
     benchmark: str
@@ -53,6 +56,7 @@ class Recipe:
     suites: list[str] = field(default_factory=lambda: ["standard"])
     perturbations: dict[str, str] = field(default_factory=dict)
     perturbed_splits: list[str] = field(default_factory=lambda: ["train", "valid", "test"])
+    twins_from: str | None = None
     variants: int = 1
     suite_variants: dict[str, int] = field(default_factory=dict)
     suite_domains: dict[str, str] = field(default_factory=dict)
@@ -99,7 +103,15 @@ class Recipe:
             parsed = [(name, perturbers.parse(self.perturbations[name])) for name in self.suites if name != "standard"]
         except perturbers.OptionError as error:
             raise UsageError(str(error)) from None
-        return [perturbers.Suite(name, suite.perturber) for name, suite in parsed]
+        return [perturbers.Suite(name, self._with_twins(suite.perturber)) for name, suite in parsed]
+
+    def _with_twins(self, perturber: perturbers.Perturber) -> perturbers.Perturber:
+        """The perturber with the recipe's `twins_from`, where it has that option."""
+        if self.twins_from is None:
+            return perturber
+        if isinstance(perturber, perturbers.Chain):
+            return dataclasses.replace(perturber, links=tuple(self._with_twins(link) for link in perturber.links))
+        return dataclasses.replace(perturber, twins_from=self.twins_from) if isinstance(perturber, Rewriter) else perturber
 
     def takes(self, suite: str, split: str, domains: Sequence[str]) -> int:
         """How many variants a suite has of a dialogue of this split and these domains; 0 where it takes none. `standard` has one of each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -36,18 +37,27 @@ def entry(path: str, content: bytes) -> dict[str, Any]:
     return {"path": path, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "records": None, "schema": None}
 
 
+#: The note of turns that took the wording of another dialogue's turn: of which split they are, and of which that one.
+_WORDED = re.compile(r".*: (\w+) turns worded as (\w+) ones", re.DOTALL)
+
+
 def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) -> dict[str, Any]:
     """The manifest of a finished run. Holds no time and no machine, so that equal jobs give equal bytes."""
     warnings = list(layout.warnings)
     absent = books.notes.get("listed_but_absent", 0)
     if absent:
         warnings.append(f"{absent} ids stand in split lists but not in the input")
-    notes = {name: number for name, number in sorted(books.notes.items()) if name != "listed_but_absent"}
+    notes = {name: number for name, number in sorted(books.notes.items()) if name != "listed_but_absent" and not _WORDED.fullmatch(name)}
     if notes:
         warnings.append("the sources have flaws that were handled by rule: " + ", ".join(f"{name} {number}" for name, number in notes.items()))
     warnings += _rejections(books)
     for pair, kinds in sorted(books.overlap.items()):
         warnings.append(f"{pair}: " + ", ".join(f"{number} pairs of {kind} copies" for kind, number in sorted(kinds.items())))
+    warnings += [
+        f"{number} {name}: wording that two splits share (twins_from=train takes the training split's alone)"
+        for name, number in sorted(books.notes.items())
+        if (match := _WORDED.fullmatch(name)) and match[2] != "unsplit" and match[1] != match[2]
+    ]
     return {
         "dialmill": VERSION,
         "benchmark": job.recipe.benchmark,

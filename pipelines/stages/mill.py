@@ -9,6 +9,7 @@ from typing import get_type_hints
 import msgspec
 
 from perturbers import Chain, Perturber, Skipped, variants
+from perturbers.rewriter import lent_from
 from pipelines.benchmarks import Benchmark
 from pipelines.recipe import Recipe
 from schemas import Dialogue
@@ -19,6 +20,7 @@ from schemas.validate import Validator, check_dialogue
 from .base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
 from .hard import hard_copy
 from .overlap import banded, signature
+from .pools import bind
 from .split import Fact, Layout
 
 
@@ -35,7 +37,7 @@ def suite_params(perturber: Perturber) -> dict[str, set[type]]:
 
 
 class Mill(Stage):
-    """One dialogue into all of its records. Side input: the `Layout` of the splits."""
+    """One dialogue into all of its records. Side input: the `Layout` of the splits, and where the pools of the perturbers lie."""
 
     tags = ("out", "band")
 
@@ -46,12 +48,17 @@ class Mill(Stage):
         self.suites = self.recipe.suite_plan()
         self.params = {suite.name: suite_params(suite.perturber) for suite in self.suites}
         self.validator = Validator("dialogue")
+        self.bound = False
 
-    def process(self, element: Item, side: Layout | None = None) -> Iterable[tuple[str, Item]]:
+    def process(self, element: Item, side: Layout | tuple[Layout, dict[str, str]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
         file, index, fact, packed = msgspec.msgpack.decode(data, type=tuple[str, int, Fact, bytes])
         assert side is not None
-        split, reason = side.assign(fact, self.recipe)
+        layout, pools = side if isinstance(side, tuple) else (side, {})
+        if not self.bound:
+            self.suites = [suite._replace(perturber=bind(suite.perturber, pools)) for suite in self.suites]
+            self.bound = True
+        split, reason = layout.assign(fact, self.recipe)
         counted = self.books.stage("split")
         counted.entered += 1
         if split is None:
@@ -111,6 +118,11 @@ class Mill(Stage):
         for reason in unchanged:
             self.books.reject(f"{suite} turns", reason)
         counted.out += users - len(unchanged)
+        for step in made.lineage[len(source.lineage) :]:
+            for reason in step.reasons:
+                lent = lent_from(reason)
+                if lent is not None:
+                    self.books.note(f"{suite}: {source.split} turns worded as {lent or 'unsplit'} ones")
 
     def _emit(self, dialogue: Dialogue, suite: str, file: str, index: int) -> Iterable[tuple[str, Item]]:
         """A record into its files, if it holds to its schema; else it is rejected as our own fault."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -13,12 +13,13 @@ from pipelines.errors import InputError, RecordError
 from pipelines.inputs import InputFile
 from pipelines.recipe import Recipe
 from pipelines.sources import registry
-from pipelines.sources.base import Kind, Piece
+from pipelines.sources.base import Kind, Piece, Source
+from schemas import Dialogue
 from schemas.dialogue import pack
 
 from .base import Item, Reject, Stage, squeeze, unsqueeze
 from .filters import refusal
-from .split import fact_of
+from .split import Fact, fact_of
 
 _PLACE = struct.Struct(">cII")
 _KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split"}
@@ -72,13 +73,17 @@ def _id_fault(source_id: str) -> str | None:
     return None if source_id.isascii() or source_id.encode("utf-8", "replace").decode() == source_id else "lone_surrogate"
 
 
+#: What a parsed dialogue gives to the pools of perturbers.
+Contribute = Callable[[Dialogue, Fact], Iterable[Item]]
+
+
 class JoinAndParse(Stage):
     """All pieces of one id into a dialogue that passed the filters, with the facts that the split planner needs."""
 
-    tags = ("out", "fact")
+    tags = ("out", "fact", "pool")
 
-    def __init__(self, inputs: list[InputFile], recipe: Recipe, seed: int) -> None:
-        self.inputs, self.recipe, self.seed = inputs, recipe, seed
+    def __init__(self, inputs: list[InputFile], recipe: Recipe, seed: int, contribute: Contribute | None = None) -> None:
+        self.inputs, self.recipe, self.seed, self.contribute = inputs, recipe, seed, contribute
 
     def setup(self) -> None:
         self.sources = {name: registry.get(name) for name in {one.source for one in self.inputs}}
@@ -117,6 +122,10 @@ class JoinAndParse(Stage):
             for reason in step.reasons:
                 name, _, number = reason.partition(":")
                 self.books.note(name, int(number) if number.isdigit() else 1)
+        fact = fact_of(dialogue, self.recipe, self.seed)
+        if self.contribute is not None:
+            for item in self.contribute(dialogue, fact):
+                yield "pool", item
         filtered = self.books.stage("filter")
         filtered.entered += 1
         refused = refusal(dialogue, source, self.recipe)
@@ -125,7 +134,6 @@ class JoinAndParse(Stage):
             return
         filtered.out += 1
         packed = squeeze(pack(dialogue))
-        fact = fact_of(dialogue, self.recipe, self.seed)
         yield "fact", ("fact", msgspec.msgpack.encode(fact))
         yield "main", (source_id, msgspec.msgpack.encode((self.inputs[first.file].shown, first.index, fact, packed)))
 
@@ -133,6 +141,21 @@ class JoinAndParse(Stage):
         self.books.reject(stage, error.reason)
         reject = Reject(stage, error.reason, error.evidence, self.inputs[piece.file].shown, piece.index, source_id)
         return "out", reject.out().item(1)
+
+
+def parse_pieces(source_id: str, values: Iterable[bytes], inputs: list[InputFile], sources: Mapping[str, Source]) -> Dialogue | None:
+    """The dialogue that its pieces make, None where they hold none; of several the first.
+
+    Raises:
+        RecordError: it can't be read.
+    """
+    pieces = sorted(_piece(value) for value in values)
+    first = min((piece for piece in pieces if piece.kind == "dialogue"), key=lambda piece: piece[1:3], default=None)
+    if first is None:
+        return None
+    source = sources[inputs[first.file].source]
+    mine = [piece for piece in pieces if inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
+    return source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
 
 
 def _piece(value: bytes) -> Piece:

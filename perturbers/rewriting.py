@@ -1,0 +1,426 @@
+"""Rewriting by rules: phrases that say the same (frames), phrases that a terse writer drops, sentences that a wordy one adds.
+
+The tables stand in ``lexicons/LANGUAGE/{frames,drops,verbose}.tsv``. Rules see a turn as words and values (`wordings.Part`) and never touch a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from schemas import Edit
+
+from .lexicon import alternatives, rows
+from .lexicon import words as word_set
+from .rng import Rng
+from .twins import gap_edits
+from .typography import detokenise, is_tokenised, tokenise
+from .wordings import Part
+
+#: The chance that a phrase is replaced where it could be.
+_RATE = 0.9
+#: Second halves of contractions -> the word they stand for.
+_CONTRACTED = {"m": "am", "d": "would", "ll": "will", "ve": "have", "re": "are"}
+_IS = frozenset({"that", "what", "it", "there", "where", "here", "how", "who"})
+#: The other way, for phrases that are written out.
+_SHORT = (
+    (re.compile(r"\b(i|you|we|they|it|that) (?:will)\b"), r"\1'll"),
+    (re.compile(r"\b(i) (?:am)\b"), r"\1'm"),
+    (re.compile(r"\b(i|we) (?:would) (?=like|prefer|rather|favour)"), r"\1'd "),
+    (re.compile(r"\b(that|what|it) (?:is)\b"), r"\1's"),
+    (re.compile(r"\blet us\b"), "let's"),
+)
+#: After these words, and after commas, a clause begins.
+_BEFORE_CLAUSE = word_set(
+    "and but so also yes yeah yep no nope ok okay alright sure great perfect thanks well hi hello hey then please actually oh "
+)
+
+
+class Phrase(NamedTuple):
+    """A phrase of a table. `allowed` and `refused` are words that must or must not follow; "[" stands for any value, "[area" for one of that slot."""
+
+    words: tuple[str, ...]
+    text: str
+    mood: str
+    allowed: frozenset[str]
+    refused: frozenset[str]
+
+    def fits(self, following: str) -> bool:
+        """Whether the phrase may stand before this unit ("" at the end)."""
+        if self.allowed and not _among(following, self.allowed):
+            return False
+        return not (self.refused and _among(following, self.refused))
+
+
+def _among(unit: str, words: frozenset[str]) -> bool:
+    if unit in words:
+        return True
+    if unit[:1] != "[":
+        return False
+    return "[" in words or any(word[:1] == "[" and unit.lstrip("[+").startswith(word[1:]) for word in words)
+
+
+_PHRASE = re.compile(r"(?P<text>.*?)(?: <(?P<sign>[+-])(?P<words>[^>]*)>)?(?: (?P<mood>[?.]))?")
+
+
+def parse_phrase(cell: str, language: str) -> Phrase:
+    """A phrase from its form in the tables."""
+    match = _PHRASE.fullmatch(cell)
+    assert match is not None
+    guard = frozenset(word for word in (match["words"] or "").split(",")) if match["sign"] else frozenset()
+    text = match["text"]
+    words = tuple(text) if language == "zh" else tuple(text.split())
+    return Phrase(words, text, match["mood"] or "", guard if match["sign"] == "+" else frozenset(), guard if match["sign"] == "-" else frozenset())
+
+
+class Rule(NamedTuple):
+    """A phrase, where it may stand, and what may take its place."""
+
+    phrase: Phrase
+    start: bool
+    others: tuple[Phrase, ...]
+
+
+def _by_first(rules: Sequence[Rule]) -> dict[str, tuple[Rule, ...]]:
+    table: dict[str, list[Rule]] = {}
+    for rule in rules:
+        table.setdefault(rule.phrase.words[0], []).append(rule)
+    return {first: tuple(sorted(found, key=lambda rule: -len(rule.phrase.words))) for first, found in table.items()}
+
+
+@lru_cache(maxsize=4)
+def frames(language: str) -> dict[str, tuple[Rule, ...]]:
+    """The groups of frames.tsv, by first word, longest phrases first."""
+    rules = []
+    for place, cell in rows(language, "frames"):
+        if place in ("ask", "close"):
+            continue
+        group = [parse_phrase(part, language) for part in alternatives(cell)]
+        rules += [Rule(phrase, place == "start", tuple(other for other in group if other.text != phrase.text)) for phrase in group]
+    return _by_first(rules)
+
+
+@lru_cache(maxsize=8)
+def _said(language: str, where: str) -> tuple[str, ...]:
+    """What may be said at a place of frames.tsv that is no group of phrases: "ask", "close"."""
+    return tuple(part for place, cell in rows(language, "frames") if place == where for part in alternatives(cell))
+
+
+def closed(text: str, language: str, rng: Rng) -> list[Edit]:
+    """The edit that ends a turn which tells something with a request for help."""
+    end = len(text.rstrip())
+    style = style_of(text)
+    gap = "" if language == "zh" else " "
+    stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
+    return [Edit(end, end, stop + gap + detokenise_unless(style, rng.choice(_said(language, "close"))))]
+
+
+def detokenise_unless(style: Style, sentence: str) -> str:
+    """A sentence of the tables, whose signs stand apart only where the text's do."""
+    return style.write(detokenise(sentence), True)
+
+
+@lru_cache(maxsize=4)
+def drops(language: str) -> dict[str, tuple[Rule, ...]]:
+    """The rows of drops.tsv, by first word, longest phrases first."""
+    rules = []
+    for place, cell, instead in rows(language, "drops"):
+        other = Phrase((), "" if instead == "-" else instead, "", frozenset(), frozenset())
+        rules += [Rule(parse_phrase(part, language), place == "start", (other,)) for part in alternatives(cell)]
+    return _by_first(rules)
+
+
+def written_out(parts: Sequence[Part]) -> list[str]:
+    """The units of a turn with contractions written out: "i", "m" as "i", "am"."""
+    units = [part.unit for part in parts]
+    for place in range(1, len(units)):
+        unit = units[place]
+        if unit in _CONTRACTED:
+            units[place] = _CONTRACTED[unit]
+        elif unit == "s":
+            if units[place - 1] in _IS:
+                units[place] = "is"
+            elif units[place - 1] == "let":
+                units[place] = "us"
+    return units
+
+
+class Match(NamedTuple):
+    """A rule that fits the units from `first` up to `last`."""
+
+    rule: Rule
+    first: int
+    last: int
+    opens: bool  #: whether it begins its sentence
+
+
+_SENTENCE_END = re.compile(r"[.?!。？！]")
+_CLAUSE_END = re.compile(r"[,;:\-，、；]")
+
+
+def find(
+    table: dict[str, tuple[Rule, ...]], text: str, parts: Sequence[Part], units: Sequence[str], dropping: bool, language: str
+) -> Iterator[Match]:
+    """The rules that fit, leftmost and longest. With `dropping`, what follows a dropped opening opens in its place."""
+    place, count = 0, len(units)
+    opens = begins = True
+    while place < count:
+        if place:
+            between = text[parts[place - 1].end : parts[place].start]
+            if between != " " and between:
+                if _SENTENCE_END.search(between):
+                    opens = begins = True
+                elif _CLAUSE_END.search(between):
+                    begins = True
+        for rule in table.get(units[place], ()):
+            words = rule.phrase.words
+            last = place + len(words)
+            if (rule.start and not begins) or last > count or (last > place + 1 and units[place + 1] != words[1]):
+                continue
+            if tuple(units[place:last]) != words or (last > place + 1 and _SENTENCE_END.search(text, parts[place].end, parts[last - 1].start)):
+                continue
+            if not rule.phrase.fits(units[last] if last < count else ""):
+                continue
+            yield Match(rule, place, last, opens)
+            if not (dropping and not rule.others[0].text):
+                opens = begins = False
+            place = last
+            break
+        else:
+            begins = language == "en" and units[place] in _BEFORE_CLAUSE
+            opens = False
+            place += 1
+
+
+#: With such words a turn opens; what is added before the rest of it comes after them.
+_OPENERS = word_set("yes yeah yep sure ok okay alright great perfect no nope hello hi hey thanks excellent awesome wonderful")
+
+
+class Style(NamedTuple):
+    """How a turn is written: whether signs stand apart, and whether "i" and sentences are capitalised."""
+
+    apart: bool
+    capitals: bool
+
+    def write(self, phrase: str, opens: bool) -> str:
+        """A phrase of the tables in this style; `opens` at the beginning of a sentence."""
+        if self.apart:
+            phrase = tokenise(phrase)
+        if not self.capitals:
+            return phrase.lower()
+        phrase = re.sub(r"\bi\b", "I", phrase)
+        return phrase[:1].upper() + phrase[1:] if opens else phrase
+
+
+def style_of(text: str) -> Style:
+    """The style of a text."""
+    return Style(is_tokenised(text), re.search(r"(?:^|\s)i\b", text) is None and (any(char.isupper() for char in text) or not text.isascii()))
+
+
+def reworded(text: str, parts: Sequence[Part], language: str, rng: Rng) -> list[Edit]:
+    """Edits that put other phrases of the same group in the place of those found."""
+    units = written_out(parts)
+    style = style_of(text)
+    edits: list[Edit] = []
+    marks: dict[int, Edit] = {}
+    for rule, first, last, opens in find(frames(language), text, parts, units, False, language):
+        following = units[last] if last < len(units) else ""
+        options = [other for other in rule.others if other.fits(following)]
+        mark = _closing(text, parts, last)
+        if mark is not None and any(other.mood and other.mood != text[mark] for other in options):
+            simple = opens_sentence(text, parts, first) and not _goes_on(text, parts, last, mark)
+            options = [other for other in options if not other.mood or other.mood == text[mark] or simple]
+        if not options or not rng.chance(_RATE):
+            continue
+        other = rng.choice(options)
+        phrase = other.text
+        if language == "en":
+            for pattern, short in _SHORT:
+                if rng.chance(0.5):
+                    phrase = pattern.sub(short, phrase)
+        start, end = parts[first].start, parts[last - 1].end
+        edits.append(Edit(start, end, style.write(phrase, opens and text[start].isupper())))
+        if other.mood and mark is not None and text[mark] != other.mood and text[mark] in "?.":
+            marks[mark] = Edit(mark, mark + 1, other.mood)
+    edits = sorted([*edits, *marks.values()], key=lambda edit: (edit.start, edit.end))
+    place = _bare_question(text) if _said(language, "ask") else None
+    if place is not None and not any(edit.start <= place <= edit.end for edit in edits) and rng.chance(_RATE):
+        edits.append(Edit(place, place, rng.choice(_said(language, "ask"))))
+        edits.sort(key=lambda edit: (edit.start, edit.end))
+    return edits
+
+
+_QUESTION = re.compile(r"([^，,。？！?!；]+)[？?]\s*$")
+_ASKS = re.compile(r"问|告诉|知道|帮|麻烦|请|^[那再还]|吗|推荐|^是|了解|查|看")
+
+
+def _bare_question(text: str) -> int | None:
+    """Where a Chinese question clause begins that ends the text and asks without ceremony; None where there is none."""
+    match = _QUESTION.search(text)
+    return None if match is None or _ASKS.search(match[1]) else match.start(1)
+
+
+def opens_sentence(text: str, parts: Sequence[Part], place: int) -> bool:
+    """Whether nothing but words that open a clause stands before the part in its sentence."""
+    while place > 0:
+        if _SENTENCE_END.search(text, parts[place - 1].end, parts[place].start):
+            return True
+        place -= 1
+        if parts[place].unit not in _BEFORE_CLAUSE:
+            return False
+    return True
+
+
+def _closing(text: str, parts: Sequence[Part], last: int) -> int | None:
+    """Where the sign stands that closes the sentence of the part before `last`."""
+    for place in range(last - 1, len(parts)):
+        end = parts[place + 1].start if place + 1 < len(parts) else len(text)
+        match = _SENTENCE_END.search(text, parts[place].end, end)
+        if match:
+            return match.start()
+    return None
+
+
+def _goes_on(text: str, parts: Sequence[Part], last: int, mark: int) -> bool:
+    """Whether another clause follows in the sentence that ends at `mark`."""
+    return any(part.start < mark and part.unit in ("and", "but", "so", "or") for part in parts[last:]) or "," in text[parts[last - 1].end : mark]
+
+
+def shortened(text: str, parts: Sequence[Part], language: str, rate: float, rng: Rng) -> list[Edit]:
+    """Edits that leave out what a terse writer leaves out, each with the chance `rate`."""
+    units = written_out(parts) if language == "en" else [part.unit for part in parts]
+    style = style_of(text)
+    #: What stands in the place of each part; None where it stays.
+    instead: list[str | None] = [None] * len(parts)
+    for rule, first, last, opens in find(drops(language), text, parts, units, True, language):
+        if rate < 1 and not rng.chance(rate):
+            continue
+        instead[first:last] = [""] * (last - first)
+        if rule.others[0].text:
+            instead[first] = style.write(rule.others[0].text, opens and text[parts[first].start].isupper())
+    if not any(word is not None for word in instead):
+        return []
+    values = [(part.start, part.end) for part in parts if part.unit[0] == "["]
+    return gap_edits(text, 0, len(text), values, _closed_up(text, parts, instead, "" if language == "zh" else " "))
+
+
+def _closed_up(text: str, parts: Sequence[Part], instead: Sequence[str | None], blank: str) -> list[str]:
+    """The literals around the values when some parts are gone, without their commas, and without the sign of a sentence of which nothing is left."""
+    literals: list[str] = []
+    literal = ""
+    capital = said = False  # whether the sentence begins with a capital; whether anything of it is left
+    whole = True  # whether nothing is gone since the last part that is left
+    for place in range(len(parts) + 1):
+        between = text[parts[place - 1].end if place else 0 : parts[place].start if place < len(parts) else len(text)]
+        ends = _SENTENCE_END.search(between) is not None
+        if place == 0 or ends or place == len(parts):
+            if place and said:
+                # The sign that ends a sentence stays, without the comma that stood before it.
+                literal += between if whole else re.sub(r"^\s*[,，、]\s*", " " if between[:1] == " " and ends else "", between)
+            elif place == 0 and parts and instead[0] != "":
+                literal += between
+            if place == len(parts):
+                break
+            capital, said, whole = text[parts[place].start].isupper(), False, True
+            joint = ""
+        elif whole or (said and _CLAUSE_END.search(between)):
+            joint = between
+        word = instead[place]
+        if word == "":
+            if whole and not _CLAUSE_END.search(joint):
+                joint = blank
+            whole = False
+            continue
+        if joint and said:
+            literal += joint
+        part = parts[place]
+        if part.unit[0] == "[":
+            literals.append(literal)
+            literal = ""
+        else:
+            shown = word or text[part.start : part.end]
+            literal += shown[:1].upper() + shown[1:] if capital and not said else shown
+        said = whole = True
+    literals.append(literal)
+    return literals
+
+
+@lru_cache(maxsize=4)
+def additions(language: str) -> dict[tuple[str, str], tuple[str, ...]]:
+    """(where, to what) -> the sentences of verbose.tsv."""
+    table: dict[tuple[str, str], list[str]] = {}
+    for where, what, sentence in rows(language, "verbose"):
+        table.setdefault((where, what), []).append(sentence)
+    return {key: tuple(found) for key, found in table.items()}
+
+
+def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted: int, language: str, rng: Rng) -> list[Edit]:
+    """Edits that add sentences around a turn until it has about `wanted` units.
+
+    Args:
+        text, parts: the turn.
+        kind: what it does: "inform", "request", "book", "thank", "yes", "no".
+        first: whether it opens the dialogue.
+        wanted: units that the result should have at least.
+        language, rng: of the dialogue; for the choices.
+    """
+    table = additions(language)
+    style = style_of(text)
+    before = [*table.get(("before", "first"), ())] if first and kind in ("inform", "request") else [*table.get(("before", kind), ())]
+    after = [*table.get(("after", kind), ())]
+    rng.shuffle(before)
+    rng.shuffle(after)
+    place, comma = _after_opening(text, parts, language)
+    if not place and parts and (parts[0].unit in _OPENERS or (language == "zh" and _CONFIRMS_ZH.search(text[:2]))):
+        before = []
+    elif first and place:
+        before = [*table.get(("before", kind), ())]
+        rng.shuffle(before)
+    chosen: dict[str, str] = {}
+    size = len(parts)
+    for where in ("before", "after") if rng.chance(0.5) else ("after", "before"):
+        sentences = before if where == "before" else after
+        if size < wanted and sentences:
+            chosen[where] = sentences[0]
+            size += len(sentences[0]) if language == "zh" else len(sentences[0].split())
+    edits: list[Edit] = []
+    gap = "" if language == "zh" else " "
+    if "before" in chosen:
+        sentence = style.write(chosen["before"], True)
+        if not place:
+            edits.append(Edit(0, 0, sentence + gap))
+        elif comma is not None:
+            stop = "。" if language == "zh" else "."
+            edits.append(Edit(comma, place, f"{gap if style.apart else ''}{stop}{gap}{sentence}{gap}"))
+        else:
+            edits.append(Edit(place, place, sentence + gap))
+    if "after" in chosen:
+        end = len(text.rstrip())
+        stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
+        edits.append(Edit(end, end, stop + gap + style.write(chosen["after"], True)))
+    return edits
+
+
+_OPENING_ZH = re.compile(r"(?:嗯|好的?|啊|呀|呢|嘞|你好|您好|可以|行|谢谢|你|了|知道|太好|哦|，)+([，,。！!])")
+_CONFIRMS_ZH = re.compile(r"[嗯好行对是可没]")
+
+
+def _after_opening(text: str, parts: Sequence[Part], language: str) -> tuple[int, int | None]:
+    """Where a turn goes on after an opening such as "yes please ,": the place, and where a comma parts the two; (0, None) without one."""
+    place = 0
+    if language == "zh":
+        match = _OPENING_ZH.match(text)
+        if match is None or match.end() == len(text):
+            return 0, None
+        return match.end(), match.start(1) if match.group(1) in "，," else None
+    while place < len(parts) and parts[place].unit in _OPENERS | {"please", "there"}:
+        place += 1
+    if not place or place == len(parts):
+        return 0, None
+    between = text[parts[place - 1].end : parts[place].start]
+    sign = between.strip()[:1]
+    if sign == ",":
+        return parts[place].start, parts[place - 1].end
+    return (parts[place].start, None) if sign and sign in ".!?" else (0, None)

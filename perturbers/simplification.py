@@ -1,0 +1,51 @@
+"""Simplification: the same in fewer words (RADDLE's third language variation, Peng et al., ACL 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from schemas import apply_edits
+
+from .rewriter import Proposal, Rewriter, Task, lend, origin_of, words
+from .rewriting import shortened
+from .rng import Rng
+
+#: A simplified turn has at most this share of the words of its source.
+_MOST = 0.9
+#: The chances that a phrase is left out: some first, for variety, then all.
+_RATES = (0.75, 1.0)
+#: Up to this ratio the first will do, whatever is shorter.
+_ENOUGH = 0.87
+#: A twin is taken up to this ratio.
+_SHORT = 0.75
+
+
+@dataclass(frozen=True)
+class Simplification(Rewriter):
+    """The same in fewer words: one of the shortest twins, or the turn itself, without what a terse writer leaves out."""
+
+    name: ClassVar[str] = "simplification"
+    version: ClassVar[int] = 1
+    instruction: ClassVar[str] = "Say the same in as few words as possible, as a person in a hurry would type it."
+
+    def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
+        turn = task.view.turn
+        size = len(task.words)
+        ranked: list[tuple[int, Proposal]] = []
+        if task.twins is not None:
+            whole = task.analysis.whole()
+            found = [one for one in task.twins.search(whole, task.analysis.role, task.copies, rng) if one.ratio <= _SHORT]
+            found.sort(key=lambda one: one.ratio + 0.1 * one.lost - 0.1 * one.same_role)
+            best = found[:3]
+            rng.shuffle(best)
+            ranked = [(0, Proposal(apply_edits(turn, lend(task, whole, one)), origin_of(one))) for one in best[:2]]
+        for rate in _RATES:
+            edits = shortened(task.text, task.analysis.parts, task.view.language, rate, rng)
+            ranked.append((0, Proposal(apply_edits(turn, edits), "rules")))
+        ranked = [(len(words(proposal.turn.utterance, task.view.language)), proposal) for _, proposal in ranked]
+        ranked.sort(key=lambda pair: pair[0] > _ENOUGH * size)
+        for length, proposal in ranked:
+            if length <= _MOST * size:
+                yield proposal

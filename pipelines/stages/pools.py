@@ -1,0 +1,141 @@
+"""Pools that perturbers need from the whole input: gathered from every parsed dialogue, merged by key, written aside as one file each.
+
+They are gathered before the filters, so that dialogues of several domains lend their wording to those of one. What is written depends on the set of
+contributions alone, so that every engine writes the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from perturbers.base import PoolRequest
+from perturbers.pools import Entry, PoolTable, table_bytes
+from pipelines import files
+from pipelines.errors import RecordError
+from pipelines.inputs import InputFile
+from pipelines.recipe import Recipe
+from pipelines.sources import registry
+from schemas import Dialogue
+
+from .base import Item, Stage, squeeze, unsqueeze
+from .read import parse_pieces
+from .split import Fact, Layout
+
+#: What a pool may be gathered from besides a path.
+FROM_INPUT, FROM_TRAIN = "input", "train"
+
+
+def requests(recipe: Recipe) -> list[PoolRequest]:
+    """The pools that the suites of a recipe need, each once."""
+    found = {(request.pool.name, request.source): request for suite in recipe.suite_plan() for request in suite.perturber.pools}
+    return [found[key] for key in sorted(found)]
+
+
+def contributions(wanted: Sequence[PoolRequest], dialogue: Dialogue, fact: Fact | None) -> Iterable[Item]:
+    """What a dialogue gives to the pools, keyed by pool, source and key. `fact` tells its split later; None for a dialogue of another corpus."""
+    packed = msgspec.msgpack.encode(fact)
+    for request in wanted:
+        for key, data in request.pool.entries(dialogue):
+            yield f"{request.pool.name}\n{request.source}\n{key}", squeeze(msgspec.msgpack.encode((packed, data)))
+
+
+class GatherFrom(Stage):
+    """The pieces of a dialogue of another corpus into its contributions."""
+
+    def __init__(self, inputs: list[InputFile], wanted: Sequence[PoolRequest]) -> None:
+        self.inputs, self.wanted = inputs, wanted
+
+    def setup(self) -> None:
+        self.sources = {name: registry.get(name) for name in {one.source for one in self.inputs}}
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        try:
+            dialogue = parse_pieces(element[0], element[1], self.inputs, self.sources)
+        except RecordError:
+            self.books.note("pool_record_unreadable")
+            return
+        if dialogue is not None:
+            for item in contributions(self.wanted, dialogue, None):
+                yield "main", item
+
+
+class MergePools(Stage):
+    """All contributions under one key into one. Side input: the `Layout`, which tells the split of each; a pool "train" takes that one alone."""
+
+    def __init__(self, recipe: Recipe, wanted: Sequence[PoolRequest]) -> None:
+        self.recipe = recipe
+        self.wanted = {(request.pool.name, request.source): request for request in wanted}
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: Layout | None = None) -> Iterable[tuple[str, Item]]:
+        assert side is not None
+        name, source, key = element[0].split("\n", 2)
+        entries = []
+        for value in element[1]:
+            packed, data = msgspec.msgpack.decode(unsqueeze(value), type=tuple[bytes, bytes])
+            fact = msgspec.msgpack.decode(packed, type=Fact | None)
+            split = None if fact is None else side.assign(fact, self.recipe)[0]
+            if source != FROM_TRAIN or split == "train":
+                entries.append(Entry(split or "", data))
+        merged = self.wanted[name, source].pool.merge(entries)
+        if merged is not None:
+            yield "main", (f"{name}\n{source}", msgspec.msgpack.encode((key, merged)))
+
+
+class WritePool(Stage):
+    """One pool into its file in `folder`; gives the file's name."""
+
+    def __init__(self, folder: str, wanted: Sequence[PoolRequest]) -> None:
+        self.folder = folder
+        self.names = {f"{request.pool.name}\n{request.source}": name for request, name in zip(wanted, pool_files(wanted), strict=True)}
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        path = files.join(self.folder, self.names[element[0]])
+        with files.create(path) as stream:
+            stream.write(table_bytes(msgspec.msgpack.decode(value, type=tuple[str, bytes]) for value in element[1]))
+        yield "main", (element[0], path.encode())
+
+
+def pool_files(wanted: Sequence[PoolRequest]) -> list[str]:
+    """The names of the files of pools, in their order."""
+    return [f"pool-{number}.table" for number in range(len(wanted))]
+
+
+class PoolPaths:
+    """Combiner: where the pools lie, by name and source on two lines."""
+
+    def create(self) -> dict[str, str]:
+        """No pool."""
+        return {}
+
+    def add(self, state: dict[str, str], item: tuple[str, bytes]) -> dict[str, str]:
+        """Adds a pool."""
+        state[item[0]] = item[1].decode()
+        return state
+
+    def merge(self, states: Iterable[dict[str, str]]) -> dict[str, str]:
+        """All pools."""
+        return {name: path for state in states for name, path in state.items()}
+
+    def layout(self, state: dict[str, str]) -> dict[str, str]:
+        """The pools."""
+        return state
+
+
+@lru_cache(maxsize=16)
+def open_pool(path: str) -> PoolTable:
+    """A pool's table, once per process: mapped where the file is local, else read."""
+    return PoolTable(files.read_bytes(path)) if files.is_remote(path) else PoolTable.open(path)
+
+
+def bind(perturber: Any, paths: dict[str, str]) -> Any:
+    """The perturber with its pools."""
+    tables = {}
+    for request in perturber.pools:
+        path = paths.get(f"{request.pool.name}\n{request.source}")
+        if path is not None:
+            tables[request.pool.name, request.source] = open_pool(path)
+    return perturber.with_tables(tables)

@@ -1,0 +1,214 @@
+"""The engine `llm` against a real server on this machine that misbehaves on demand."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perturbers import llm
+from perturbers.paraphrase import Paraphrase
+from schemas import Dialogue
+from tests.oracle import damaged_values, misaligned_spans
+from tests.talk import dialogue, inform
+
+TEXT = "I need a cheap hotel in the north ."
+GOOD = "Could you find me a cheap place in the north ?"
+#: What the server does: an answer's text, or (status, headers, body).
+Reply = str | tuple[int, dict[str, str], bytes]
+
+
+class Server(ThreadingHTTPServer):
+    """Answers by a function of the number of the call; keeps what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self, reply: Callable[[int, dict[str, Any]], Reply]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.reply = reply
+        self.asked: list[dict[str, Any]] = []
+        self.lock = threading.Lock()
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            number = len(self.server.asked)
+            self.server.asked.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
+        reply = self.server.reply(number, body)
+        if isinstance(reply, str):
+            answer = {"choices": [{"message": {"role": "assistant", "content": reply}}], "usage": {"total_tokens": 21}}
+            reply = (200, {}, json.dumps(answer).encode())
+        status, headers, content = reply
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[Callable[[int, dict[str, Any]], Reply]], Server]]:
+    """Starts a server and points the environment to it."""
+    servers: list[Server] = []
+
+    def start(reply: Callable[[int, dict[str, Any]], Reply]) -> Server:
+        server = Server(reply)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        servers.append(server)
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_address[1]}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "sesame")
+        return server
+
+    monkeypatch.setenv("DIALMILL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(llm, "client_for", lambda model: llm.Client(model, wait=0.01, timeout=0.3))
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def source() -> Dialogue:
+    return dialogue("one", [("user", TEXT, *inform("hotel", pricerange="cheap", area="north"))])
+
+
+def run(**options: Any) -> tuple[str, str]:
+    """What became of the turn, and why it was skipped ("" if it was not)."""
+    made = Paraphrase(engine="llm", model="m", **options).perturb(source(), 1)
+    assert not misaligned_spans(source().turns[0], made.turns[0])
+    assert not damaged_values(source().turns[0], made.turns[0])
+    skipped = made.lineage[-1].skipped
+    return made.turns[0].utterance, skipped[0].reason if skipped else ""
+
+
+def test_a_good_answer_is_taken_and_its_cost_noted(serve: Any) -> None:
+    server = serve(lambda number, body: f' "{GOOD}" ')
+    assert run() == (GOOD, "")
+    made = Paraphrase(engine="llm", model="m").perturb(source(), 1)
+    assert made.lineage[-1].reasons == ("turn 0: llm (21 tokens)",)
+    asked = server.asked[0]
+    assert (asked["path"], asked["key"], asked["model"]) == ("/v1/chat/completions", "Bearer sesame", "m")
+    assert "cheap; north" in asked["messages"][0]["content"]
+    assert TEXT in asked["messages"][1]["content"]
+
+
+def test_a_rebuild_asks_nobody(serve: Any) -> None:
+    server = serve(lambda number, body: GOOD)
+    first = run()
+    calls = len(server.asked)
+    server.reply = lambda number, body: (500, {}, b"")
+    assert run() == first
+    assert len(server.asked) == calls
+
+
+def test_the_prompt_is_the_users(serve: Any) -> None:
+    server = serve(lambda number, body: GOOD)
+    run(prompt="Say it like a pirate.")
+    assert server.asked[0]["messages"][0]["content"].startswith("Say it like a pirate.")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [(429, {"Retry-After": "0"}, b"slow down"), (500, {}, b"oops"), (503, {}, b""), (200, {}, b"<html>"), (200, {}, b'{"choices": []}')],
+    ids=["429", "500", "503", "not json", "no choice"],
+)
+def test_a_passing_fault_is_ridden_out(serve: Any, bad: Reply) -> None:
+    server = serve(lambda number, body: bad if number < 2 else GOOD)
+    assert run() == (GOOD, "")
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ((500, {}, b""), "llm_failed: HTTP 500"),
+        ((429, {"Retry-After": "0"}, b""), "llm_failed: HTTP 429"),
+        ((200, {}, b"hello"), "llm_failed: not an answer"),
+    ],
+)
+def test_a_lasting_fault_costs_the_turn(serve: Any, bad: Reply, reason: str) -> None:
+    server = serve(lambda number, body: bad)
+    assert run() == (TEXT, reason)
+    assert len(server.asked) == 8, "four calls ahead, and four for the turn itself: no more"
+
+
+def test_a_refusal_is_not_repeated(serve: Any) -> None:
+    server = serve(lambda number, body: (401, {}, b"who are you"))
+    assert run() == (TEXT, "llm_failed: HTTP 401")
+    assert len(server.asked) == 2
+
+
+def test_a_silent_server_times_out(serve: Any) -> None:
+    def sleep(number: int, body: dict[str, Any]) -> Reply:
+        time.sleep(0.6)
+        return GOOD
+
+    serve(sleep)
+    assert run() == (TEXT, "llm_failed: timeout")
+
+
+def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, serve: Any) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert run() == (TEXT, "llm_failed: no connection")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("Could you find me a place in the north ?", "value_lost"),
+        ("Could you find me an expensive place in the north ?", "value_lost"),
+        ("Could you find me a cheap place in the north on monday ?", "value_added"),
+        ("I do not need a cheap hotel in the north .", "negation_changed"),
+        ("", "no_edit_possible"),
+        (TEXT, "no_edit_possible"),
+        (f"  {TEXT}  ", "no_edit_possible"),
+    ],
+    ids=["value dropped", "value changed", "value added", "negation added", "empty", "identical", "identical but for blanks"],
+)
+def test_an_answer_that_breaks_the_labels_is_asked_for_again_and_then_left(serve: Any, answer: str, reason: str) -> None:
+    server = serve(lambda number, body: answer)
+    text, skipped = run()
+    assert text == TEXT
+    assert skipped.startswith(reason)
+    assert len({asked["seed"] for asked in server.asked}) == 3
+    server.reply = lambda number, body: GOOD
+
+
+def test_the_second_answer_may_do(serve: Any) -> None:
+    serve(lambda number, body: GOOD if body["seed"] else "Anything cheap ?")
+    assert run() == (GOOD, "")
+
+
+def test_a_server_that_is_down_is_left_alone_after_a_while(serve: Any) -> None:
+    server = serve(lambda number, body: (401, {}, b""))
+    client = llm.Client("m", wait=0.0)
+    for number in range(llm._PATIENCE + 10):
+        with pytest.raises(llm.LlmError):
+            client.ask([{"role": "user", "content": str(number)}])
+    assert len(server.asked) == llm._PATIENCE
+
+
+def test_the_turns_of_a_dialogue_are_asked_for_at_once(serve: Any) -> None:
+    together = threading.Barrier(2, timeout=0.25)
+
+    def meet(number: int, body: dict[str, Any]) -> Reply:
+        together.wait()
+        return "Thanks so very much ."
+
+    serve(meet)
+    record = dialogue("two", [("user", "thanks !"), ("system", "Welcome ."), ("user", "thank you !")])
+    made = Paraphrase(engine="llm", model="m").perturb(record, 1)
+    assert [turn.utterance for turn in made.turns if turn.speaker == "user"] == ["Thanks so very much ."] * 2

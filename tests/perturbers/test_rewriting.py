@@ -1,0 +1,174 @@
+"""Paraphrase, simplification and verbosity: the same said in other words, by twins and by rules; and what must never come out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perturbers import lexicon
+from perturbers.base import OptionError, Perturber
+from perturbers.matcher import Cut
+from perturbers.paraphrase import Paraphrase
+from perturbers.rewriter import lent_from
+from perturbers.simplification import Simplification
+from perturbers.twins import fill, gap_edits
+from perturbers.typography import Typography, detokenise, tokenise
+from perturbers.values import signals
+from perturbers.verbosity import Verbosity
+from schemas import Act, Dialogue
+from schemas.edits import edit_text
+from schemas.semantics import check_dialogue
+from tests.oracle import damaged_values, misaligned_spans, unreverted_edits
+from tests.strategies import dialogues
+from tests.talk import HOTELS, dialogue, inform
+
+ALL: list[type[Paraphrase] | type[Simplification] | type[Verbosity]] = [Paraphrase, Simplification, Verbosity]
+
+
+def one(text: str, *acts: Act, perturber: Perturber, seed: int = 1, before: str = "") -> str:
+    """What becomes of one user turn."""
+    turns: list[tuple[object, ...]] = [("user", "hello ."), ("system", before or "How can I help ?")] if before else []
+    made = perturber.perturb(dialogue("one", [*turns, ("user", text, *acts)]), seed)
+    return made.turns[-1].utterance
+
+
+def test_a_twin_lends_its_words_and_this_turn_its_values() -> None:
+    perturber = Paraphrase().with_pool(HOTELS)
+    said = {perturber.perturb(HOTELS[0], seed).turns[0].utterance for seed in range(8)}
+    assert all("cheap" in text and "north" in text for text in said)
+    assert len(said) > 1
+    made = perturber.perturb(HOTELS[0], 3)
+    for turn, source in zip(made.turns, HOTELS[0].turns, strict=True):
+        assert not damaged_values(source, turn)
+        assert not misaligned_spans(source, turn)
+    origins = [lent_from(reason) for reason in made.lineage[-1].reasons]
+    assert any(origin is not None for origin in origins), "the lineage says whose words they are"
+
+
+def test_the_own_dialogue_and_its_copies_lend_nothing() -> None:
+    copy = HOTELS[1].replace(source_id="copy", dialogue_id="copy/standard/0")
+    perturber = Paraphrase().with_pool([HOTELS[1], copy])
+    made = perturber.perturb(HOTELS[1], 1)
+    assert all(lent_from(reason) is None for reason in made.lineage[-1].reasons)
+
+
+def test_a_wording_with_words_of_its_own_is_not_lent() -> None:
+    text = "My grandmother wants a cheap hotel in the north for her jubilee ."
+    odd = dialogue("odd", [("user", text, *inform("hotel", pricerange="cheap", area="north"))])
+    perturber = Paraphrase().with_pool([odd, HOTELS[0]])
+    for seed in range(5):
+        assert "grandmother" not in perturber.perturb(HOTELS[0], seed).turns[0].utterance
+
+
+@pytest.mark.parametrize("kind", ALL)
+@given(record=dialogues(), seed=st.integers(0, 3))
+def test_any_dialogue_keeps_its_values_and_spans(kind: type[Paraphrase], record: Dialogue, seed: int) -> None:
+    made = kind().perturb(record, seed)
+    assert not check_dialogue(made)
+    for source, turn in zip(record.turns, made.turns, strict=True):
+        if source.original is None and turn.speaker == "user":
+            assert not misaligned_spans(source, turn)
+            assert not unreverted_edits(source, turn)
+            assert not damaged_values(source, turn)
+    assert made == kind().perturb(record, seed)
+
+
+# The examples that went wrong in a prototype (shared facts, 3d) stay tests.
+
+
+def test_simplification_keeps_the_thanks() -> None:
+    text = one("Thank you so much for your information.", Act("thank", "general"), perturber=Simplification())
+    assert re.search(r"thank", text, re.IGNORECASE)
+    assert one("that is all I needed", Act("thank", "general"), perturber=Simplification()) in ("that is all I needed", "that's all", "that 's all")
+
+
+@pytest.mark.parametrize("text", ["No. Thanks a lot", "Thank you", "Thanks, goodbye!"])
+def test_verbosity_adds_to_thanks_what_fits_thanks(text: str) -> None:
+    for seed in range(10):
+        made = one(text, Act("thank", "general"), perturber=Verbosity(), seed=seed)
+        assert not re.search(r"meal|Take your time|trouble|look into|wait", made)
+        assert re.search(r"thank", made, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", ["I am flying to Seattle.", "Thank you for everything.", "please book it"])
+def test_politeness_is_not_hung_on_anywhere(text: str) -> None:
+    for seed in range(6):
+        made = one(text, perturber=Paraphrase(), seed=seed)
+        assert not re.search(r"Seattle, if you could|thanks\.?$.*thanks|please.*, (please|thanks)", made)
+
+
+def test_want_inside_a_frame_is_not_doubled() -> None:
+    for seed in range(20):
+        made = one("I want to book a table for two.", *inform("restaurant", people="two"), perturber=Paraphrase(), seed=seed)
+        assert not re.search(r"would like would|like to to|want to to|would like to like", made)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_is_added_holds_no_value(language: str) -> None:
+    for _, _, sentence in lexicon.rows(language, "verbose"):
+        found = {signal.kind for signal in signals(sentence, language, Cut(sentence, language))} - {"plain"}
+        assert not found, sentence
+        assert not re.search(r"\d", sentence)
+
+
+def test_verbosity_and_simplification_change_the_length() -> None:
+    text = "Hello, I am looking for a restaurant in the centre of town that serves indian food, please."
+    acts = inform("restaurant", area="centre", food="indian")
+    assert len(one(text, *acts, perturber=Verbosity()).split()) >= 1.3 * len(text.split())
+    short = one(text, *acts, perturber=Simplification())
+    assert len(short.split()) <= 0.7 * len(text.split())
+    assert "centre" in short
+    assert "indian" in short
+
+
+def test_an_unknown_engine_or_a_model_without_name_is_refused() -> None:
+    with pytest.raises(OptionError, match="engine must be one of"):
+        Paraphrase(engine="magic")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="needs a model"):
+        Paraphrase(engine="llm")
+    with pytest.raises(OptionError, match="can't be read"):
+        Paraphrase(twins_from="/nowhere/at/all.jsonl").perturb(HOTELS[0], 1)
+
+
+def test_a_file_of_dialogues_lends_its_words(tmp_path: object) -> None:
+    from pathlib import Path
+
+    from schemas.dialogue import encode
+
+    path = Path(str(tmp_path)) / "train.jsonl"
+    path.write_bytes(b"".join(encode(record) + b"\n" for record in HOTELS[1:]))
+    lent = Paraphrase(twins_from=str(path)).perturb(HOTELS[0], 1)
+    assert lent.turns == Paraphrase().with_pool(HOTELS[1:]).perturb(HOTELS[0], 1).turns
+
+
+def test_the_same_key_gives_the_same_words() -> None:
+    perturber = Paraphrase().with_pool(HOTELS)
+    again = Paraphrase().with_pool(list(reversed(HOTELS)))
+    assert [perturber.perturb(record, 7) for record in HOTELS] == [again.perturb(record, 7) for record in HOTELS]
+
+
+@given(
+    st.lists(st.sampled_from(["an ", "a ", "the ", "in the", " ", "A ", ""]), min_size=2, max_size=2),
+    st.sampled_from(["italian", "cheap", "The Elm", "8", "university", "hour"]),
+)
+def test_articles_agree_with_the_value(literals: list[str], surface: str) -> None:
+    filled = fill(literals, [surface], "en")
+    text = filled[0] + surface
+    assert not re.search(r"\ba (italian|8|hour)|\ban (cheap|university)|\bthe The", text)
+
+
+@given(st.text(alphabet="ab ,.", max_size=20), st.text(alphabet="ab ,.", max_size=20))
+def test_gap_edits_lead_to_the_literals(old: str, new: str) -> None:
+    assert edit_text(old, gap_edits(old, 0, len(old), [], [new])) == new
+
+
+def test_typography_joins_what_a_tokeniser_parted() -> None:
+    assert detokenise("i 'd like it , please .") == "i'd like it, please."
+    assert tokenise("I'd like it, please.") == "I 'd like it , please ."
+    made = Typography().perturb(HOTELS[0], 1)
+    assert made.turns[0].utterance == "I need a cheap hotel in the north."
+    assert made.turns[0].spans[0].text == "cheap"
+    assert not check_dialogue(made)
