@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -11,7 +12,7 @@ from schemas import STANDARD, Dialogue
 from schemas.dialogue import decode
 from schemas.validate import check_dialogue
 
-from .base import Kind, Piece, Role, Source, load_record
+from .base import Kind, Piece, Role, Source, file_name, load_record
 
 
 class Dialmill(Source):
@@ -32,16 +33,18 @@ class Dialmill(Source):
         return "other" if repeats else "dialogues"
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
-        for number, line in enumerate(data.split(b"\n"), 1):
+        lines = data.split(b"\n")
+        for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                named = _ID.decode(line)
-            except msgspec.DecodeError as error:
-                # The last line without its end is a file cut off; elsewhere it's damage.
-                where = "is cut off" if number == data.count(b"\n") + 1 else "is no JSON record"
-                raise InputError(path, f"line {number} {where}: {error}", "make or download it again") from None
-            yield named.source_id, "dialogue", line
+                source_id = _ID.decode(line).source_id
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                # The last line without its end is a file cut off. Elsewhere a bad line costs itself, under the name of its place.
+                if number == len(lines) and not _is_json(line):
+                    raise InputError(path, f"line {number} is cut off", "make or download it again") from None
+                source_id = ""
+            yield source_id or f"{file_name(path)}:{number}", "dialogue", line
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         line = next(piece.data for piece in pieces if piece.kind == "dialogue")
@@ -56,6 +59,14 @@ class Dialmill(Source):
         if problems:
             raise RecordError("invalid_record", "; ".join(problems[:3]))
         return dialogue.replace(dialogue_id=dialogue.source_id)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 class _Named(msgspec.Struct):
