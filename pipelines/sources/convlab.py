@@ -101,7 +101,7 @@ class ConvLab(Source):
 
 
 def language_of(texts: Sequence[str]) -> str:
-    """ "zh" for texts that hold more Chinese characters than half their Latin letters, else "en"."""
+    """The language of a dialogue's texts: zh if they hold more Chinese characters than half their Latin letters, else en."""
     whole = " ".join(texts)
     return "zh" if 2 * len(CHINESE.findall(whole)) > len(_LATIN.findall(whole)) else "en"
 

@@ -22,11 +22,12 @@ class Dialmill(Source):
     about = "dialmill's own dialogues/standard/*.jsonl, or any file of canonical records"
 
     def role(self, path: str, head: str) -> Role | None:
-        if not path.endswith(".jsonl") or not head.lstrip().startswith("{"):
+        if not path.endswith(".jsonl"):
             return None
-        first = head.lstrip().split("\n", 1)[0]
-        if '"dialogue_id"' not in first or '"source_id"' not in first or '"turns"' not in first:
-            return "other" if '"reason"' in first and '"evidence"' in first else None
+        lines = [line for line in head.split("\n") if line.startswith("{")]
+        # Any line will do: the first may be damaged.
+        if not any('"dialogue_id"' in line and '"source_id"' in line and '"turns"' in line for line in lines):
+            return "other" if lines and '"reason"' in lines[0] and '"evidence"' in lines[0] else None
         # In an output folder test_hard repeats test, and the other suites are copies of the standard one.
         folders = path.replace("\\", "/").split("/")
         repeats = folders[-1] == "test_hard.jsonl" or ("dialogues" in folders[:-1] and STANDARD not in folders)
@@ -50,7 +51,7 @@ class Dialmill(Source):
         line = next(piece.data for piece in pieces if piece.kind == "dialogue")
         try:
             dialogue = decode(line)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             load_record(line)  # says it better where it isn't strict JSON
             raise RecordError("wrong_type" if isinstance(error, msgspec.ValidationError) else "not_json", str(error)) from None
         if dialogue.suite != STANDARD:
