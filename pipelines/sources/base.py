@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 import msgspec
 
 from pipelines.errors import InputError, RecordError
-from schemas import Dialogue, Step
+from schemas import Dialogue, Step, Turn
 
 from .spans import Settled
 
@@ -79,6 +79,22 @@ def official_split(pieces: Sequence[Piece]) -> Any:
     if len(named) > 1:
         raise RecordError("conflicting_splits", "listed in " + " and ".join(sorted(named)))
     return named.pop() if named else None
+
+
+#: The split that a part of a release holds, by the name that releases give the part.
+SPLITS = {"train": b"train", "dev": b"valid", "val": b"valid", "valid": b"valid", "validation": b"valid", "test": b"test"}
+
+#: A Chinese character.
+CHINESE = re.compile("[\u3400-\u9fff]")
+
+_PART = "|".join(SPLITS)
+_PLACE = re.compile(rf"(?:^|[/\\!])(?:({_PART})[/\\]dialogues_\d+|({_PART}))\.json$", re.IGNORECASE)
+
+
+def split_of_path(path: str) -> bytes | None:
+    """The split that a path names: by its folder ("dev/dialogues_001.json") or its own name ("val.json"); None if it names none."""
+    place = _PLACE.search(path)
+    return SPLITS[(place[1] or place[2]).lower()] if place else None
 
 
 def json_object_items(path: str, data: bytes) -> list[tuple[str, bytes]]:
@@ -244,6 +260,23 @@ def check_speakers(speakers: Sequence[str], where: str) -> None:
         if speaker != ("system" if number % 2 else "user"):
             what = f"two {speaker} turns in a row" if number else f"the {speaker} speaks first"
             raise RecordError("odd_turn_order", f"{where}[{number}]: {what}")
+
+
+def name_domains(named: Sequence[Any], turns: Sequence[Turn], apart: str = "general") -> tuple[str, ...]:
+    """What a dialogue is about, lower case, without repeats: `named` by the release, else the domains of acts and states in order of appearance.
+
+    Args:
+        apart: the pseudo-domain of greetings and the like, which nothing is about.
+
+    Raises:
+        RecordError: `wrong_type`, a name that is no string.
+    """
+    for name in named:
+        if not isinstance(name, str):
+            raise RecordError("wrong_type", f"domains: expected strings, found {json_kind(name)}")
+    talk = [name for turn in turns for name in (*(act.domain for act in turn.acts), *(entry.domain for entry in turn.state))]
+    about = [name for name in dict.fromkeys(name.strip().lower() for name in named) if name not in ("", apart)]
+    return tuple(about or (name for name in dict.fromkeys(talk) if name != apart))
 
 
 def check_turn_ids(turn_ids: Sequence[Any], where: str) -> None:

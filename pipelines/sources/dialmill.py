@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -11,7 +12,7 @@ from schemas import STANDARD, Dialogue
 from schemas.dialogue import decode
 from schemas.validate import check_dialogue
 
-from .base import Kind, Piece, Role, Source, load_record
+from .base import Kind, Piece, Role, Source, file_name, load_record
 
 
 class Dialmill(Source):
@@ -21,33 +22,36 @@ class Dialmill(Source):
     about = "dialmill's own dialogues/standard/*.jsonl, or any file of canonical records"
 
     def role(self, path: str, head: str) -> Role | None:
-        if not path.endswith(".jsonl") or not head.lstrip().startswith("{"):
+        if not path.endswith(".jsonl"):
             return None
-        first = head.lstrip().split("\n", 1)[0]
-        if '"dialogue_id"' not in first or '"source_id"' not in first or '"turns"' not in first:
-            return "other" if '"reason"' in first and '"evidence"' in first else None
+        lines = [line for line in head.split("\n") if line.startswith("{")]
+        # Any line will do: the first may be damaged.
+        if not any('"dialogue_id"' in line and '"source_id"' in line and '"turns"' in line for line in lines):
+            return "other" if lines and '"reason"' in lines[0] and '"evidence"' in lines[0] else None
         # In an output folder test_hard repeats test, and the other suites are copies of the standard one.
         folders = path.replace("\\", "/").split("/")
         repeats = folders[-1] == "test_hard.jsonl" or ("dialogues" in folders[:-1] and STANDARD not in folders)
         return "other" if repeats else "dialogues"
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
-        for number, line in enumerate(data.split(b"\n"), 1):
+        lines = data.split(b"\n")
+        for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                named = _ID.decode(line)
-            except msgspec.DecodeError as error:
-                # The last line without its end is a file cut off; elsewhere it's damage.
-                where = "is cut off" if number == data.count(b"\n") + 1 else "is no JSON record"
-                raise InputError(path, f"line {number} {where}: {error}", "make or download it again") from None
-            yield named.source_id, "dialogue", line
+                source_id = _ID.decode(line).source_id
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                # The last line without its end is a file cut off. Elsewhere a bad line costs itself, under the name of its place.
+                if number == len(lines) and not _is_json(line):
+                    raise InputError(path, f"line {number} is cut off", "make or download it again") from None
+                source_id = ""
+            yield source_id or f"{file_name(path)}:{number}", "dialogue", line
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         line = next(piece.data for piece in pieces if piece.kind == "dialogue")
         try:
             dialogue = decode(line)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             load_record(line)  # says it better where it isn't strict JSON
             raise RecordError("wrong_type" if isinstance(error, msgspec.ValidationError) else "not_json", str(error)) from None
         if dialogue.suite != STANDARD:
@@ -56,6 +60,14 @@ class Dialmill(Source):
         if problems:
             raise RecordError("invalid_record", "; ".join(problems[:3]))
         return dialogue.replace(dialogue_id=dialogue.source_id)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 class _Named(msgspec.Struct):

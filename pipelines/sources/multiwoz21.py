@@ -17,6 +17,7 @@ from schemas import Act, Dialogue, SlotValues, Span, Turn
 
 from . import multiwoz, normalise
 from .base import (
+    SPLITS,
     Kind,
     Notes,
     Piece,
@@ -34,7 +35,6 @@ from .base import (
 )
 from .spans import Claim, Tokens, settle
 
-_SPLITS = {"train": b"train", "val": b"valid", "valid": b"valid", "dev": b"valid", "test": b"test"}
 _LIST = re.compile(r"(train|val|valid|dev|test)ListFile(?:\.json|\.txt)?", re.IGNORECASE)
 _DATA = re.compile(r"(data|train|val|valid|dev|test)\.json", re.IGNORECASE)
 _ACTS = re.compile(r"(?:dialogue|system)_acts\.json", re.IGNORECASE)
@@ -42,6 +42,8 @@ _OTHER = re.compile(
     r".*_db\.json|ontology(?:21)?\.json|slot_descriptions\.json|dialog_acts\.json|goal_of_each_dials\.json|booked_domains\.json|mapping\.pair(?:\.txt)?",
     re.IGNORECASE,
 )
+# The side files of RiSAWOZ, CrossWOZ, ConvLab-3 and Taskmaster have the same names, and MultiWOZ 2.2's acts are its own.
+_FOREIGN = re.compile('[\u3400-\u9fff]|"is_categorical"|"required"|"dialog_act"')
 _LOG = re.compile(r'"log"\s*:\s*\[')
 
 State = tuple[SlotValues, ...]
@@ -64,21 +66,22 @@ class MultiWoz21(Source):
             return "acts"
         if start.startswith("{") and _LOG.search(head) and ('"metadata"' in head or '"text"' in head):
             return "dialogues"
-        # An empty file, an empty object, or one cut off early is told by its name, so that it is read and its fault is named.
-        if _DATA.fullmatch(name) and (not start or start.rstrip() == "{}" or (start.startswith("{") and '"goal"' in head)):
+        # An empty file, an empty object, or one cut off early is told by its name, so that it is read and its fault is named. CrossWOZ has goals too.
+        early = start.startswith("{") and '"goal"' in head and '"sys-usr"' not in head
+        if _DATA.fullmatch(name) and (not start or start.rstrip() == "{}" or early):
             return "dialogues"
-        return "other" if _OTHER.fullmatch(name) else None
+        return "other" if _OTHER.fullmatch(name) and not _FOREIGN.search(head) else None
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
         name = file_name(path)
         if role == "splits":
             listed = _LIST.fullmatch(name)
-            split = _SPLITS[listed[1].lower()] if listed else b"train"
+            split = SPLITS[listed[1].lower()] if listed else b"train"
             for source_id in list_lines(path, data):
                 yield source_id, "split", split
         elif role in ("dialogues", "acts"):
             named = _DATA.fullmatch(name)
-            part = _SPLITS.get(named[1].lower()) if named and role == "dialogues" else None
+            part = SPLITS.get(named[1].lower()) if named and role == "dialogues" else None
             for key, raw in json_object_items(path, data):
                 yield bare_id(key), "dialogue" if role == "dialogues" else "acts", raw
                 if part:

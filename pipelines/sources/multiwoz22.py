@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from pipelines.errors import RecordError
-from schemas import Act, Dialogue, SlotValues, Span, Turn
+from schemas import Act, Dialogue
 
-from . import multiwoz, normalise
+from . import multiwoz
 from .base import (
     Kind,
     Notes,
@@ -22,25 +21,22 @@ from .base import (
     Role,
     Source,
     bare_id,
-    check_speakers,
-    check_turn_ids,
     file_name,
     json_object_items,
     load_record,
     official_split,
     records_with_id,
+    split_of_path,
     take,
     take_if,
 )
-from .spans import Claim, settle
+from .frames import read_turns, split_slot
+from .spans import Claim
 
-_PLACE = re.compile(r"(?:^|[/\\!])(?:(train|dev|val|valid|test)[/\\]dialogues_\d+|(train|dev|val|valid|test))\.json$", re.IGNORECASE)
-_SPLITS = {"train": b"train", "dev": b"valid", "val": b"valid", "valid": b"valid", "test": b"test"}
 _SERVICES = "|".join(sorted({*multiwoz.DOMAINS, "bus"}))
 # The same layout is the Schema-Guided Dialogue corpus', whose services are called "Hotels_2" and whose ids "1_00000".
 _OURS = re.compile(rf'"dialogue_id"\s*:\s*"[^"]*\.json"|"services"\s*:\s*\[\s*"(?:{_SERVICES})"|"service"\s*:\s*"(?:{_SERVICES})"')
-
-State = tuple[SlotValues, ...]
+_SCHEMA = re.compile(rf'"service_name"\s*:\s*"(?:{_SERVICES})"')
 
 
 class MultiWoz22(Source):
@@ -57,15 +53,14 @@ class MultiWoz22(Source):
             return "dialogues"
         if name == "dialog_acts.json" and (not start or '"dialog_act"' in head):
             return "acts"
-        return "other" if name == "schema.json" and '"service_name"' in head else None
+        return "other" if name == "schema.json" and _SCHEMA.search(head) else None
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
         if role == "acts":
             for key, raw in json_object_items(path, data):
                 yield bare_id(key), "acts", raw
         elif role == "dialogues":
-            place = _PLACE.search(path)
-            split = _SPLITS[(place[1] or place[2]).lower()] if place else None
+            split = split_of_path(path)
             for name, raw in records_with_id(path, data):
                 yield bare_id(name), "dialogue", raw
                 if split:
@@ -74,30 +69,15 @@ class MultiWoz22(Source):
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
         take(record, "dialogue_id", str)
-        records = take(record, "turns", list)
-        if not records:
-            raise RecordError("empty_dialogue", "turns holds no turn")
-        speakers = [_speaker(turn, f"turns[{number}]") for number, turn in enumerate(records)]
-        check_speakers(speakers, "turns")
-        check_turn_ids([turn.get("turn_id", number) for number, turn in enumerate(records)], "turns")
         apart = [load_record(piece.data) for piece in pieces if piece.kind == "acts"]
         notes = Notes()
-        services: dict[str, State] = {}
-        state: State = ()
-        turns: list[Turn] = []
-        for number, (turn, speaker) in enumerate(zip(records, speakers, strict=True)):
-            where = f"turns[{number}]"
-            text = take(turn, "utterance", str, where)
-            frames = take(turn, "frames", list, where)
-            if speaker == "user":
-                for service, cells in _frame_states(frames, where):
-                    services[service] = cells
-                # The frames of a turn stand in any order; states are compared, so theirs is fixed.
-                reached = tuple(entry for service in sorted(services) for entry in services[service])
-                state = reached if reached != state else state
-            acts, claims = _acts(apart, str(turn.get("turn_id", number)), text, notes)
-            spans = _spans(text, [*_frame_claims(frames, where, notes), *claims], notes)
-            turns.append(Turn(number, speaker, text, None, spans, acts, state if speaker == "user" else ()))
+
+        def labels(turn: dict[str, Any], turn_id: str, where: str, text: str, frames: list[Any]) -> tuple[tuple[Act, ...], list[Claim]]:
+            acts, claims = _acts(apart, turn_id, text, notes)
+            # Frames and acts often say the same; the frames' word counts.
+            return acts, [*_frame_claims(frames, where, notes), *claims]
+
+        turns = read_turns(record, labels, notes)
         named = take_if(record, "services", list) or []
         return Dialogue(
             dialogue_id=source_id,
@@ -109,35 +89,6 @@ class MultiWoz22(Source):
             turns=tuple(turns),
             lineage=notes.lineage(),
         )
-
-
-def _speaker(turn: Any, where: str) -> Literal["user", "system"]:
-    speaker = take(turn, "speaker", str, where).lower()
-    if speaker == "user" or speaker == "system":
-        return speaker  # type: ignore[return-value]  # narrowing by == is not seen by mypy
-    raise RecordError("wrong_type", f"{where}.speaker: expected USER or SYSTEM, found {speaker[:40]!r}")
-
-
-def split_slot(name: str, service: str) -> tuple[str, str]:
-    """(domain, slot) of "restaurant-bookpeople", lower case; a name without a hyphen is a slot of `service`."""
-    domain, hyphen, slot = name.lower().partition("-")
-    return (domain, slot) if hyphen else (service.lower(), domain)
-
-
-def _frame_states(frames: list[Any], where: str) -> Iterator[tuple[str, State]]:
-    """(service, its state) of the frames that have a state. A service without a frame keeps the state it had."""
-    for number, frame in enumerate(frames):
-        here = f"{where}.frames[{number}]"
-        service = take(frame, "service", str, here)
-        state = take_if(frame, "state", dict, here)
-        if state is None:
-            continue
-        found: list[SlotValues] = []
-        for name, value in take(state, "slot_values", dict, f"{here}.state").items():
-            values = normalise.values(value, f"{here}.state.slot_values.{name}")
-            if values:
-                found.append(SlotValues(*split_slot(name, service), values))
-        yield service.lower(), tuple(found)
 
 
 def _frame_claims(frames: list[Any], where: str, notes: Notes) -> Iterator[Claim]:
@@ -176,13 +127,3 @@ def _acts(apart: list[Any], turn_id: str, text: str, notes: Notes) -> tuple[tupl
             case _:
                 notes.add("span_malformed")
     return multiwoz.read_acts(label, where, notes), claims
-
-
-def _spans(text: str, claims: list[Claim], notes: Notes) -> tuple[Span, ...]:
-    """The proved spans of a turn. Frames and acts often say the same; the frames' word counts."""
-    once = {(claim.domain, claim.slot, claim.start, claim.end): claim for claim in reversed(claims)}
-    if not once:
-        return ()
-    settled = settle(text, list(reversed(once.values())))
-    notes.add_spans(settled)
-    return settled.spans

@@ -10,10 +10,15 @@ from .base import Source
 
 #: name -> class, in the module of the same name.
 _REGISTRY = {
+    "clinc": "Clinc",
+    "convlab": "ConvLab",
+    "crosswoz": "CrossWOZ",
     "dialmill": "Dialmill",
     "multiwoz21": "MultiWoz21",
     "multiwoz22": "MultiWoz22",
     "risawoz": "RiSAWOZ",
+    "sgd": "SchemaGuided",
+    "taskmaster": "Taskmaster",
 }
 
 

@@ -17,6 +17,8 @@ from schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
 
 from . import normalise
 from .base import (
+    CHINESE,
+    SPLITS,
     Kind,
     Notes,
     Piece,
@@ -25,10 +27,10 @@ from .base import (
     check_turn_ids,
     file_name,
     json_array_items,
-    json_kind,
     json_object_items,
     load_record,
     load_text,
+    name_domains,
     official_split,
     records_with_id,
     take,
@@ -40,7 +42,6 @@ from .spans import Claim, settle
 GENERAL = "通用"
 
 _LIST = re.compile(r"(?:^|_)(train|dev|test)[\d_a-z]*\.json$")
-_SPLITS = {"train": b"train", "dev": b"valid", "test": b"test"}
 _OTHER = re.compile(r"(?:attraction|car|class|flight|hospital|hotel|movie|pc|restaurant|train|tv|weather)_db\.json|ontology\.json")
 
 State = tuple[SlotValues, ...]
@@ -60,7 +61,9 @@ class RiSAWOZ(Source):
             return "dialogues"
         if name == "dataset_split_ids_dict.json":
             return "splits"
-        return "other" if _OTHER.fullmatch(name) else None
+        # The side files of MultiWOZ and CrossWOZ have the same names.
+        foreign = re.match(r"\[\s*\[", start) or ('"' in head and not CHINESE.search(head))
+        return "other" if _OTHER.fullmatch(name) and not foreign else None
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
         if role == "dialogues":
@@ -74,7 +77,7 @@ class RiSAWOZ(Source):
                 listed = _LIST.search(name)
                 if listed:
                     for listed_id in json_array_items(path, raw):
-                        yield load_text(listed_id, path), "split", _SPLITS[listed[1]]
+                        yield load_text(listed_id, path), "split", SPLITS[listed[1]]
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
@@ -104,7 +107,7 @@ class RiSAWOZ(Source):
             source_id=source_id,
             language=self.language,
             split=official_split(pieces),
-            domains=_domains(take_if(record, "domains", list) or [], turns),
+            domains=name_domains(take_if(record, "domains", list) or [], turns, GENERAL),
             turns=tuple(turns),
             goal=None if goal is None else Goal(goal),
             lineage=notes.lineage(),
@@ -164,12 +167,3 @@ def _spans(text: str, acts: tuple[Act, ...], told: State, notes: Notes) -> tuple
     settled = settle(text, claims, "zh")
     notes.add_spans(settled)
     return settled.spans
-
-
-def _domains(named: list[Any], turns: list[Turn]) -> tuple[str, ...]:
-    """The release's own list; where it has none, the domains in order of appearance."""
-    for name in named:
-        if not isinstance(name, str):
-            raise RecordError("wrong_type", f"domains: expected strings, found {json_kind(name)}")
-    talk = [name for turn in turns for name in (*(act.domain for act in turn.acts), *(entry.domain for entry in turn.state))]
-    return tuple(dict.fromkeys(name for name in ([name.lower() for name in named] or talk) if name != GENERAL))

@@ -26,6 +26,9 @@ ROOT = Path(__file__).parents[2]
 NAMES = registry.names()
 #: The one source that reads other sources' records, and keeps their names and languages.
 OWN = "dialmill"
+#: Utterances with an intent each, and nothing else: no slots, no states, no domains, no answers.
+INTENTS = "clinc"
+SLOTTED = [name for name in NAMES if name != INTENTS]
 
 
 @lru_cache
@@ -65,7 +68,7 @@ def test_every_dialogue_of_the_miniature_corpus_is_read(name: str) -> None:
     assert not read.repeated
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SLOTTED)
 def test_spans_are_exact_and_cover_whole_tokens(name: str) -> None:
     count = 0
     for dialogue in _corpus(name).dialogues.values():
@@ -93,7 +96,7 @@ def test_turns_alternate_and_only_user_turns_have_a_state(name: str) -> None:
             assert turn.original is None and not turn.edits
             assert not (turn.speaker == "system" and turn.state)
             states += bool(turn.state)
-    assert states > 20
+    assert states > 20 or name == INTENTS
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,8 +128,9 @@ def test_records_say_where_they_come_from(name: str) -> None:
     for source_id, dialogue in _corpus(name).dialogues.items():
         assert dialogue.dialogue_id == dialogue.source_id == source_id
         assert (dialogue.suite, dialogue.variant) == ("standard", 0)
-        assert name == OWN or (dialogue.source, dialogue.language) == (name, source.language)
-        assert dialogue.domains and len(set(dialogue.domains)) == len(dialogue.domains)
+        assert name == OWN or dialogue.source == name
+        assert dialogue.language in source.language.split(", ")
+        assert bool(dialogue.domains) == (name != INTENTS) and len(set(dialogue.domains)) == len(dialogue.domains)
         for step in dialogue.lineage:
             assert (step.step, step.seed, step.params, step.outcome) == ("read@1", None, None, "read")
             assert step.reasons == tuple(sorted(step.reasons))
@@ -169,9 +173,7 @@ def test_no_file_of_one_source_is_taken_by_another(name: str) -> None:
     for path, data in _files(name).items():
         head = data[:65536].decode("utf-8", "replace")
         roles = {other: registry.get(other).role(path, head) for other in NAMES}
-        assert roles[name] is not None, path
-        if roles[name] == "dialogues":
-            assert [other for other, role in roles.items() if role == "dialogues"] == [name]
+        assert [other for other, role in roles.items() if role is not None] == [name], path
 
 
 _JUNK = st.sampled_from([None, True, 0, -1, 1.5, "", "x", "?", "none", "\u0000", "a|b", [], {}, [[]], [None], {"x": None}, [1, "2"], "\u4e2d" * 3])

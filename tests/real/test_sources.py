@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines import files
+from pipelines.errors import DialmillError
+from pipelines.inputs import HEAD_BYTES, find_inputs
 from pipelines.sources import registry
 from pipelines.sources.base import Piece
 from pipelines.sources.spans import whole
@@ -187,3 +190,125 @@ def test_risawoz(real: Path) -> None:
     known = {(d.lower(), s.lower(), str(v).replace(" ", "")) for d, slots in ontology.items() for s, values in slots.items() for v in values}
     values = {(entry.domain, entry.slot, v) for d in read.dialogues.values() for t in d.turns for entry in t.state for v in entry.values}
     assert not [item for item in values if (item[0], item[1], item[2].replace(" ", "")) not in known]
+
+
+@pytest.mark.parametrize(
+    ("name", "dialogues", "turns", "spans", "languages"),
+    [
+        ("kvret/data.zip", 3030, 15_913, 7_365, {"en"}),
+        ("camrest/data.zip", 676, 5_488, 3_963, {"en"}),
+        ("crosswoz/dummy_data.json", 10, 156, 151, {"zh"}),
+        ("sgd/dummy_data.json", 10, 200, 170, {"en"}),
+        ("tm1/dummy_data.json", 10, 222, 167, {"en"}),
+        ("multiwoz21/dummy_data.json", 10, 120, 108, {"en"}),
+    ],
+)
+def test_convlab(real: Path, name: str, dialogues: int, turns: int, spans: int, languages: set[str]) -> None:
+    """`spans` are those that the release places in the text, of which at most two cut a word; values without a place are found beyond them."""
+    read = read_paths(registry.get("convlab"), [real / "convlab3_unified" / name])
+    assert not read.rejects and not read.repeated
+    count, notes = _check(read), read.notes()
+    print(name, dict(count), dict(notes))
+    assert (len(read.dialogues), count["turns"]) == (dialogues, turns)
+    assert count["spans"] >= spans - 2
+    assert notes["span_mismatch"] <= 2 and notes["span_moved"] == 0
+    assert {dialogue.language for dialogue in read.dialogues.values()} == languages
+    if name.endswith(".zip"):
+        assert {dialogue.split for dialogue in read.dialogues.values()} == {"train", "valid", "test"}
+
+
+def test_sgd(real: Path) -> None:
+    read = read_paths(registry.get("sgd"), sorted((real / "sgd").rglob("*.json")))
+    assert not read.rejects and not read.repeated
+    assert Counter(dialogue.split for dialogue in read.dialogues.values()) == {"valid": 68, "test": 128}
+    count, notes = _check(read), read.notes()
+    print(dict(count), dict(notes))
+    assert count["turns"] == 998 + 1_536
+    # Every one of the release's spans holds, at its place, and has an act's value; those of closed lists are found beyond them.
+    assert set(notes) <= {"span_ambiguous"}
+    found = {(key, turn.turn, span.start, span.end) for key, d in read.dialogues.items() for turn in d.turns for span in turn.spans}
+    given = 0
+    for path in sorted((real / "sgd").rglob("dialogues_*.json")):
+        for record in json.loads(path.read_text()):
+            for number, turn in enumerate(record["turns"]):
+                for slot in (slot for frame in turn["frames"] for slot in frame["slots"]):
+                    assert (f"{path.parent.name}/{record['dialogue_id']}", number, slot["start"], slot["exclusive_end"]) in found
+                    given += 1
+    assert given == 813 + 907
+
+
+def test_crosswoz(real: Path) -> None:
+    read = read_paths(registry.get("crosswoz"), [real / "crosswoz" / "val.json.zip"])
+    assert not read.rejects and not read.repeated
+    assert Counter(dialogue.split for dialogue in read.dialogues.values()) == {"valid": 500}
+    count, notes = _check(read), read.notes()
+    print(dict(count), dict(notes))
+    assert count["turns"] == 8_458
+    assert notes["acts_missing"] == 99
+    assert set(notes) <= {"acts_missing", "span_ambiguous"}
+    # 10,989 acts have a value, of which 223 name a domain and 833 are not literally in the text.
+    acts = [act for d in read.dialogues.values() for turn in d.turns for act in turn.acts if act.value is not None]
+    assert 10_800 < len(acts) <= 6_254 + 645 + 4_090 + 223
+    assert count["spans"] > 10_989 - 833 - 223
+    # The states, counted by code that shares nothing with the source.
+    with zipfile.ZipFile(real / "crosswoz" / "val.json.zip") as archive:
+        content = json.loads(archive.read("val.json"))
+    for key, record in content.items():
+        for number, message in enumerate(record["messages"]):
+            if message["role"] == "sys":
+                query = message["sys_state_init"]
+                cells = {(domain, slot) for domain, slots in query.items() for slot, v in slots.items() if v and slot != "selectedResults"}
+                assert {(entry.domain, entry.slot) for entry in read.dialogues[key].turns[number - 1].state} == cells
+
+
+def test_clinc(real: Path) -> None:
+    read = read_paths(registry.get("clinc"), [real / "clinc_oos" / "data_full.json"])
+    assert not read.rejects and not read.repeated
+    assert Counter(dialogue.split for dialogue in read.dialogues.values()) == {"train": 15_100, "valid": 3_100, "test": 5_500}
+    labels = Counter(dialogue.turns[0].labels[0] for dialogue in read.dialogues.values())
+    assert labels.pop("oos") == 1_200
+    assert len(labels) == 150 and set(labels.values()) == {150}
+    assert read.dialogues["oos_test/17"].split == "test"
+
+
+def test_taskmaster(real: Path) -> None:
+    read = read_paths(registry.get("taskmaster"), [real / "taskmaster" / f"tm{number}.original_examples.json" for number in (1, 2, 3)])
+    assert not read.rejects and not read.repeated
+    count, notes = _check(read), read.notes()
+    print(dict(count), dict(notes))
+    assert len(read.dialogues) == 15
+    # 83 + 66 utterances of Taskmaster 2 become 127 turns; the others take turns as they are.
+    assert count["turns"] == 118 + 127 + 90
+    assert (notes["turns_merged"], notes["opening_dropped"]) == (19, 3)
+    assert "span_mismatch" not in notes and "span_moved" not in notes and "span_malformed" not in notes
+
+
+#: What each folder of published corpora is, as `find_inputs` tells it: the sources of its dialogues, acts and splits; nothing for foreign formats.
+FOLDERS: dict[str, set[str]] = {
+    "clinc_oos": {"clinc"},
+    "convlab3_unified": {"convlab"},
+    "crosswoz": {"crosswoz"},
+    "multiwoz21": {"multiwoz21"},
+    "multiwoz22": {"multiwoz22"},
+    "risawoz": {"risawoz"},
+    "sgd": {"sgd"},
+    "taskmaster": {"taskmaster"},
+}
+TASK_ORIENTED = ["dialmill", *sorted({name for names in FOLDERS.values() for name in names})]
+
+
+def test_every_file_is_told_apart(real: Path) -> None:
+    """Nothing is claimed by two sources, side files neither, and each corpus is known for what it is."""
+    for folder in sorted(path for path in real.iterdir() if path.is_dir()):
+        if folder.name not in FOLDERS:
+            try:
+                found = find_inputs([str(folder)])
+            except DialmillError:
+                continue
+            assert not {one.source for one in found} & set(TASK_ORIENTED), folder.name
+            continue
+        found = find_inputs([str(folder)])
+        assert {one.source for one in found} == FOLDERS[folder.name], folder.name
+        for one in found:
+            head = files.read_head(one.path, HEAD_BYTES).decode("utf-8", "replace")
+            assert [name for name in registry.names() if registry.get(name).role(one.path, head) is not None] == [one.source], one.shown

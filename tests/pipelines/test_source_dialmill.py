@@ -1,0 +1,80 @@
+"""dialmill's own records: one bad line costs itself, a file cut off stops the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import InputError
+from pipelines.sources.dialmill import Dialmill
+from schemas import Dialogue, Turn
+from schemas.dialogue import encode
+
+from .source_tools import read_data
+from .tools import call
+
+SOURCE = Dialmill()
+
+
+def _line(name: str) -> bytes:
+    turns = (Turn(0, "user", "a cheap room"), Turn(1, "system", "here"))
+    return encode(Dialogue(dialogue_id=f"{name}/standard/0", source="x", source_id=name, split="test", turns=turns))
+
+
+BAD = {
+    "no JSON": (b'{"dialogue_id": "B", "sour', "not_json"),
+    "no record": (b'{"a": 1}', "wrong_type"),
+    "an id of another type": (b'{"source_id": 3}', "wrong_type"),
+    "an empty id": (b'{"source_id": ""}', "wrong_type"),
+    "not UTF-8": (b'{"source_id": "\xff"}', "not_utf8"),
+    "NaN": (b'{"source_id": NaN}', "bad_number"),
+    "too deep": (b"[" * 50_000, "not_json"),
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD.values(), ids=list(BAD))
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_a_bad_line_is_rejected_under_the_name_of_its_place(line: bytes, reason: str, place: int) -> None:
+    lines = [_line("A"), _line("C")]
+    lines.insert(place - 1, line)
+    read = read_data(SOURCE, {"dir/test.jsonl": b"\n".join(lines) + b"\n"})
+    assert set(read.dialogues) == {"A", "C"}
+    assert {name: error.reason for name, error in read.rejects.items()} == {f"test.jsonl:{place}": reason}
+    assert all(error.evidence for error in read.rejects.values())
+
+
+def test_a_last_line_without_its_end() -> None:
+    """Not JSON, it is a file cut off; JSON, it is a record like another, good or bad."""
+    with pytest.raises(InputError, match=r"test\.jsonl: line 2 is cut off"):
+        read_data(SOURCE, {"test.jsonl": _line("A") + b"\n" + _line("B")[:-20]})
+    assert set(read_data(SOURCE, {"test.jsonl": _line("A") + b"\n" + _line("B")}).dialogues) == {"A", "B"}
+    assert set(read_data(SOURCE, {"test.jsonl": _line("A") + b'\n{"a": 1}'}).rejects) == {"test.jsonl:2"}
+
+
+def test_a_run_goes_on_without_the_bad_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_bytes(_line("A") + b"\n{broken}\n" + _line("B") + b"\n")
+    result = call("perturb", "--input", tmp_path / "mine.jsonl", "--with", "typos:rate=0.5", "--output", tmp_path / "out", "--quiet")
+    assert result.code == 0, result
+    (rejects,) = (tmp_path / "out" / "rejects").glob("*.jsonl")
+    reject = json.loads(rejects.read_text("utf-8").splitlines()[0])
+    assert (reject["reason"], reject["source_id"], reject["file"]) == ("not_json", "mine.jsonl:2", "mine.jsonl")
+    standard = (tmp_path / "out" / "dialogues" / "standard" / "test.jsonl").read_text("utf-8")
+    assert len(standard.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "role"),
+    [
+        ("x.jsonl", _line("A").decode(), "dialogues"),
+        ("x.jsonl", "{broken}\n" + _line("A").decode(), "dialogues"),
+        ("out/dialogues/typos/test.jsonl", _line("A").decode(), "other"),
+        ("out/dialogues/standard/test_hard.jsonl", _line("A").decode(), "other"),
+        ("out/rejects/read.jsonl", '{"stage": "read", "reason": "not_json", "evidence": "x"}', "other"),
+        ("x.jsonl", '{"a": 1}', None),
+        ("x.json", _line("A").decode(), None),
+    ],
+)
+def test_files_are_told_apart(path: str, head: str, role: str | None) -> None:
+    assert SOURCE.role(path, head) == role
