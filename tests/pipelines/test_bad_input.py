@@ -266,14 +266,14 @@ def test_a_perturber_that_fails_on_one_dialogue_costs_its_variants(tmp_path: Pat
     from perturbers import get
 
     typos = get("typos")
-    perturb = typos.perturb
+    once = typos.once
 
-    def failing(self: Any, dialogue: Any, seed: int, variant: int = 0) -> Any:
+    def failing(self: Any, dialogue: Any, seed: int, variant: int, redraw: int) -> Any:
         if dialogue.source_id == "bad" and variant == 1:
             raise ZeroDivisionError("unforeseen")
-        return perturb(self, dialogue, seed, variant)
+        return once(self, dialogue, seed, variant, redraw)
 
-    monkeypatch.setattr(typos, "perturb", failing)
+    monkeypatch.setattr(typos, "once", failing)
     corpus(tmp_path / "in", {"good": talk(1), "bad": talk(2)})
     done = call("perturb", "--input", tmp_path / "in", "--with", "typos:rate=0.5", "--variants", "3", "--output", tmp_path / "out", "--quiet")
     assert done.code == 0, done.err
