@@ -106,7 +106,7 @@ class Speech(Perturber):
             problems: list[EngineMissing] = []
             for language in sorted(self.languages):
                 try:
-                    self._plan(language)
+                    self.plan(language)
                 except EngineMissing as problem:
                     problems.append(problem)
             if len(problems) == len(self.languages):
@@ -193,11 +193,16 @@ class Speech(Perturber):
         if self.engine == "text":
             return None
         try:
-            return self._plan(language)
+            return self.plan(language)
         except EngineMissing:
             return None
 
-    def _plan(self, language: str) -> Plan:
+    def plan(self, language: str) -> Plan:
+        """The audio path for a language.
+
+        Raises:
+            EngineMissing: an engine, its weights, a voice for the language, or the operating point is missing.
+        """
         tts = voices_.DEFAULTS[language] if self.tts == "auto" else self.tts
         studio = _studio(tts, self.asr, language, self.nbest, self.cache, self.engine == "audio")
         chosen = voices_.choose_voices(studio.tts, language, self.voices)
@@ -252,7 +257,7 @@ class Speech(Perturber):
 
     def point_name(self, kind: str, language: str) -> str:
         """The name under which the operating point of these options is stored."""
-        return self._point_name(kind, self._plan(language).studio)
+        return self._point_name(kind, self.plan(language).studio)
 
     @property
     def cache_folder(self) -> Path | None:

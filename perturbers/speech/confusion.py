@@ -191,7 +191,7 @@ class Model:
             size = min(1 + _step(self._run_steps, random()), count - place)
             end = place + size
             new, previous = self._region(texts[place:end], previous, rng)
-            if random() < shares.get("insertion", 0.0) and self._inserted:
+            if random() < size * shares.get("insertion", 0.0) and self._inserted:
                 extra = rng.weighted(self._inserted, self._inserted_steps)
                 new = f"{new}{self._blank}{extra}".strip()
                 previous = extra.split(" ")[-1]

@@ -187,3 +187,48 @@ def test_engines_say_what_brings_them() -> None:
     assert next(engine for engine in ENGINES if engine.name == "text channel").installed
     for engine in ENGINES:
         assert engine.brings and engine.licence and engine.about
+
+
+def test_collect(ear: FakeAsr, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from perturbers.speech import collect
+
+    ear._answer = lambda text, call: "heard"
+    output = tmp_path / "pairs.jsonl"
+    collect.main(["--count", "12", "--output", str(output), "--option", "tts=fake", "--option", "asr=fake"])
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    assert len(lines) == 12 and {line["hyp"] for line in lines} == {"heard"}
+    assert all(4 <= line["snr"] <= 26 and line["noise"] in channel.MIX for line in lines)
+    assert "12 pairs" in capsys.readouterr().out
+
+
+def test_calibrate_finds_the_level(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On a recogniser whose errors depend on nothing but the level: the bisection must come to the level that gives the target."""
+    from perturbers.speech import calibrate
+    from perturbers.speech.asr import Transcript
+    from perturbers.speech.studio import Condition, Heard
+
+    class Levelled(Studio):
+        def hear(self, texts, conditions):  # type: ignore[no-untyped-def]
+            found = []
+            for text, condition in zip(texts, conditions, strict=True):
+                assert isinstance(condition, Condition)
+                said = text.split()
+                # Half of all words wrong at 0 dB, none at 20 dB; which ones, the noise decides.
+                wrong = [(condition.seed * 31 + place * 7919) % 1000 < 500 * max(0.0, 1 - condition.snr / 20) for place in range(len(said))]
+                found.append(Heard(Transcript(" ".join(f"zz{chr(97 + place)}" if bad else said[place] for place, bad in enumerate(wrong)))))
+            return found
+
+    studio = Levelled(FakeTts(), FakeAsr(), "en", Cache(None))
+    monkeypatch.setattr(channel, "_studio", lambda *args: studio)
+    corpus = [
+        dialogue("one two three four five six seven eight nine ten", "red green blue black white grey").replace(source_id=str(n)) for n in range(150)
+    ]
+    speech = Speech(engine="audio", tts="fake", asr="fake", noise="white", snr="12", wer=0.3, spread=0, ceiling=2)
+    fitted, point = calibrate.calibrate(speech, corpus, 3, turns=100, check_turns=150)
+    assert float(fitted.given_snr()["white"]) == pytest.approx(8, abs=2.5)  # type: ignore[index]
+    assert point.held_out.low < 0.3 < point.held_out.high and point.held_out.turns >= 150
+    assert "white" in point.parts and any(name.startswith("fake") for name in point.parts)
+    stored = Speech(engine="audio", tts="fake", asr="fake", noise="white", snr="12", wer=0.3, spread=0, ceiling=2, cache=str(tmp_path))
+    calibrate.keep(stored, "en", point, "test")
+    again = Speech(engine="audio", tts="fake", asr="fake", noise="white", wer=0.3, spread=0, ceiling=2, cache=str(tmp_path))
+    assert again.plan("en").snr["white"] == pytest.approx(8, abs=2.5)
