@@ -128,9 +128,11 @@ def _strangeness(path: str, sources: Sequence[object]) -> str:
 
 
 def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:
-    """Split lists and side files look alike in several releases: the dialogues decide, else the first name."""
-    if any(role == "dialogues" for _, role in roles):
-        return [item for item in roles if item[1] == "dialogues"]
+    """Side files look alike in several releases: what is of use decides, dialogues first; among side files the first name."""
+    for wanted in ("dialogues", "acts", "splits"):
+        found = [item for item in roles if item[1] == wanted]
+        if found:
+            return found if wanted == "dialogues" else found[:1]
     return roles[:1]
 
 
