@@ -30,8 +30,13 @@ from .values import VALUE_CLASSES, signals
 Slots = Literal["names", "names-times", "all"]
 
 _DOMAIN_KINDS = {
-    "hotel": LODGING, "restaurant": RESTAURANT, "attraction": SIGHT,
-    "酒店": LODGING, "餐厅": RESTAURANT, "旅游景点": SIGHT, "医院": VENUE,
+    "hotel": LODGING,
+    "restaurant": RESTAURANT,
+    "attraction": SIGHT,
+    "酒店": LODGING,
+    "餐厅": RESTAURANT,
+    "旅游景点": SIGHT,
+    "医院": VENUE,
 }
 _SLOT_KINDS = {
     **dict.fromkeys(("city", "from_location", "to_location", "origin", "出发地", "目的地", "城市"), TOWN),
@@ -42,8 +47,17 @@ _SLOT_KINDS = {
 _PLACES = frozenset({"departure", "destination", "depart", "dest", "from", "to"})
 #: Slots of codes -> how many characters of a code stay ("TR" of a train, the area code of a telephone number).
 _CODES = {
-    "phone": 2, "phone_number": 2, "post": 0, "postcode": 0, "ref": 0, "reference": 0, "id": 2, "trainid": 2,
-    "电话": 4, "电话号码": 4, "班号": 2,
+    "phone": 2,
+    "phone_number": 2,
+    "post": 0,
+    "postcode": 0,
+    "ref": 0,
+    "reference": 0,
+    "id": 2,
+    "trainid": 2,
+    "电话": 4,
+    "电话号码": 4,
+    "班号": 2,
 }
 _TIME_SLOTS = re.compile(r"time|leave|arrive|open|时间|时段")
 _DATABASE_KINDS = {"hotel": LODGING, "restaurant": RESTAURANT, "attraction": SIGHT, "hospital": VENUE, "movie": TITLE, "tv": TITLE}

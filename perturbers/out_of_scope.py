@@ -41,9 +41,7 @@ _SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]?")
 _GENERAL = {"en": "general", "zh": "通用"}
 _CLOSING = frozenset({"bye", "goodbye"})
 #: Words too common to say what a knowledge snippet is about.
-_COMMON = words(
-    "a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be"
-)
+_COMMON = words("a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be")
 
 
 class Candidate(NamedTuple):

@@ -33,9 +33,7 @@ _SHORT = (
     (re.compile(r"\blet us\b"), "let's"),
 )
 #: After these words, and after commas, a clause begins.
-_BEFORE_CLAUSE = word_set(
-    "and but so also yes yeah yep no nope ok okay alright sure great perfect thanks well hi hello hey then please actually oh "
-)
+_BEFORE_CLAUSE = word_set("and but so also yes yeah yep no nope ok okay alright sure great perfect thanks well hi hello hey then please actually oh ")
 
 
 class Phrase(NamedTuple):

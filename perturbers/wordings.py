@@ -193,12 +193,7 @@ def state_before(dialogue: Dialogue, index: int) -> frozenset[tuple[str, str, st
 def _acts(turn: Turn, state: frozenset[tuple[str, str, str]]) -> list[tuple[str, str, str | None, str]]:
     if turn.acts:
         return [(act.act, act.domain, act.slot, act.value if act.value and act.value != "?" else "") for act in turn.acts]
-    return [
-        ("inform", cell.domain, cell.slot, value)
-        for cell in turn.state
-        for value in cell.values
-        if (cell.domain, cell.slot, value) not in state
-    ]
+    return [("inform", cell.domain, cell.slot, value) for cell in turn.state for value in cell.values if (cell.domain, cell.slot, value) not in state]
 
 
 def _disjoint(ranges: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -303,9 +298,9 @@ def classes(units: list[str], slots: Iterable[str], language: str) -> tuple[froz
 #: Words of which a clause has at least one; a wording without is a fragment, and answers a question.
 _CLAUSE = {
     "en": word_set(
-    "i we you it is are do does can could would will what how find book get need want looking let give have has tell yes no thanks "
-    "thank bye goodbye "
-),
+        "i we you it is are do does can could would will what how find book get need want looking let give have has tell yes no thanks "
+        "thank bye goodbye "
+    ),
 }
 
 

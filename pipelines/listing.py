@@ -7,15 +7,11 @@ import importlib.util
 from typing import Any
 
 import perturbers.registry
+from perturbers.speech.engines import ENGINES
 from pipelines import benchmarks
 from pipelines.errors import UsageError
 from pipelines.sources import registry as sources
 from schemas import validate
-
-#: Optional engines: name -> (module that it needs, extra that brings it, what it is for).
-_ENGINES = {
-    "nlpaug": ("nlpaug", "nlpaug", "nlpaug's keyboard and spelling noise, with the labels kept"),
-}
 
 
 def listing(what: str | None) -> dict[str, list[dict[str, Any]]]:
@@ -63,11 +59,17 @@ def _perturbers() -> list[dict[str, Any]]:
 
 
 def _engines() -> list[dict[str, Any]]:
-    found = []
-    for name, (module, extra, about) in _ENGINES.items():
-        installed = importlib.util.find_spec(module) is not None
-        found.append({"name": name, "about": about, "state": "installed" if installed else f"not installed: pip install 'dialmill[{extra}]'"})
+    there = importlib.util.find_spec("nlpaug") is not None
+    about = "text noise, English: nlpaug's keyboard and spelling augmenters, with the labels kept"
+    found = [{"name": "nlpaug", "about": about, "licence": "MIT", "state": _state(there, "pip install 'dialmill[nlpaug]'")}]
+    for one in ENGINES:
+        about = f"{one.kind}, {one.languages}: {one.about}"
+        found.append({"name": one.name, "about": about, "licence": one.licence, "state": _state(one.installed, one.brings)})
     return found
+
+
+def _state(installed: bool, brings: str) -> str:
+    return "installed" if installed else f"not installed: {brings}"
 
 
 def _schemas() -> list[dict[str, Any]]:

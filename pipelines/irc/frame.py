@@ -29,8 +29,24 @@ _SWEEP = 10_000
 HOW_NONE, HOW_FIRST, HOW_FIRST_BARE, HOW_INSIDE = 0, 1, 2, 3
 
 FLAGS = (
-    "question", "wh", "url", "greeting", "thanks", "yes", "no", "command", "action", "bot", "ellipsis", "self_talk", "anyone", "code", "continues",
-    "second_person", "first_person", "ends_colon",
+    "question",
+    "wh",
+    "url",
+    "greeting",
+    "thanks",
+    "yes",
+    "no",
+    "command",
+    "action",
+    "bot",
+    "ellipsis",
+    "self_talk",
+    "anyone",
+    "code",
+    "continues",
+    "second_person",
+    "first_person",
+    "ends_colon",
 )
 """What a message's wording shows, one bit each in `Frame.flags`, in this order."""
 _BIT = {name: 1 << i for i, name in enumerate(FLAGS)}
@@ -140,8 +156,15 @@ class Roster:
                 self._meet(line.nick, line.line)
         table = np.array(rows, dtype=np.int64).reshape(-1, 9)
         return Frame(
-            line=table[:, 0].copy(), minute=table[:, 1].copy(), speaker=table[:, 2].copy(), addressees=table[:, 3:6].copy(), how=table[:, 6].copy(),
-            flags=table[:, 7].copy(), length=table[:, 8].copy(), indptr=np.array(indptr, dtype=np.int64), tokens=np.array(tokens, dtype=np.int64),
+            line=table[:, 0].copy(),
+            minute=table[:, 1].copy(),
+            speaker=table[:, 2].copy(),
+            addressees=table[:, 3:6].copy(),
+            how=table[:, 6].copy(),
+            flags=table[:, 7].copy(),
+            length=table[:, 8].copy(),
+            indptr=np.array(indptr, dtype=np.int64),
+            tokens=np.array(tokens, dtype=np.int64),
         )
 
     def _meet(self, nick: str, line: int) -> int:

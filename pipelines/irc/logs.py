@@ -21,8 +21,28 @@ Clock = Literal["12h", "24h"]
 
 VARIANTS = ("ascii", "raw", "tok")
 TALK = frozenset({"message", "action"})
-BOTS = frozenset({"ubotu", "ubottu", "ubot3", "ubotwo", "ubot4", "ubot5", "ubot2", "ubot1", "lubotu3", "floodbot1", "floodbot2", "floodbot3",
-                  "floodbot4", "floodbotk1", "floodbotk2", "chanserv", "dpkg", "supybot"})
+BOTS = frozenset(
+    {
+        "ubotu",
+        "ubottu",
+        "ubot3",
+        "ubotwo",
+        "ubot4",
+        "ubot5",
+        "ubot2",
+        "ubot1",
+        "lubotu3",
+        "floodbot1",
+        "floodbot2",
+        "floodbot3",
+        "floodbot4",
+        "floodbotk1",
+        "floodbotk2",
+        "chanserv",
+        "dpkg",
+        "supybot",
+    }
+)
 BACKWARDS_TOLERATED = 5
 """Minutes the clock may step back without counting as a wrap (two servers' clocks may differ a little)."""
 
@@ -102,7 +122,7 @@ def _parse(lines: Iterable[str], turn: int) -> Iterator[LogLine]:
         stamp = _STAMP.match(line)
         rest = line
         if stamp:
-            rest = line[stamp.end():]
+            rest = line[stamp.end() :]
             now = (int(stamp[1]) * 60 + int(stamp[2])) % turn
             if last < 0:
                 minute = now
@@ -155,8 +175,10 @@ _TOK = re.compile(r"\s*<s>\s*(.*?)\s*</s>\s*", re.DOTALL)
 
 def _parse_tok(lines: Sequence[str]) -> list[LogLine]:
     """Lines of the tokenised form: no nicks and no times are left in it, so every line is a message by nobody known."""
-    return [LogLine(i, "message" if line.strip() else "blank", "", m[1] if (m := _TOK.fullmatch(line)) else line.strip(), 0)
-            for i, line in enumerate(lines)]
+    return [
+        LogLine(i, "message" if line.strip() else "blank", "", m[1] if (m := _TOK.fullmatch(line)) else line.strip(), 0)
+        for i, line in enumerate(lines)
+    ]
 
 
 def split_lines(data: bytes) -> list[str]:
@@ -207,8 +229,11 @@ def read_log(path: Path) -> Log:
         if sibling != path and sibling.exists():
             count = len(split_lines(_read_bytes(sibling, "log")))
             if count != len(lines):
-                raise LogError(str(path), f"{len(lines)} lines, but {sibling.name} has {count}: links would point at the wrong messages",
-                               "restore the file as released, or keep only one of the two")
+                raise LogError(
+                    str(path),
+                    f"{len(lines)} lines, but {sibling.name} has {count}: links would point at the wrong messages",
+                    "restore the file as released, or keep only one of the two",
+                )
     if path.name.endswith(".tok.txt"):
         return Log(name, str(path), "24h", tuple(_parse_tok(lines)))
     clock, parsed = parse(lines)
@@ -229,8 +254,11 @@ def read_links(path: Path, lines: int | None = None) -> list[tuple[int, int]]:
             raise LogError(str(path), f"line {number}: found {line[:60]!r}", "a line is 'A B -', with two message ids")
         low, high = sorted(map(int, fields[:2]))
         if lines is not None and high >= lines:
-            raise LogError(str(path), f"line {number}: message {high} does not exist, the log has {lines} lines (ids 0 to {lines - 1})",
-                           "an annotation goes with the log of the same release")
+            raise LogError(
+                str(path),
+                f"line {number}: message {high} does not exist, the log has {lines} lines (ids 0 to {lines - 1})",
+                "an annotation goes with the log of the same release",
+            )
         links.add((low, high))
     if not links:
         raise LogError(str(path), "no links in this annotation")

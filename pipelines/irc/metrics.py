@@ -105,9 +105,21 @@ def score(gold: Mapping[str, Sequence[Link]], predicted: Mapping[str, Sequence[L
     exact = _prf(matched, auto_count, true_count)
     n = sum(map(len, truth))
     return Scores(
-        *link, vi=variation(truth, guess), one_to_one=one_to_one(truth, guess), ari=adjusted_rand(truth, guess), shen_f=shen(truth, guess),
-        local_3=local(truth, guess, 3), exact_precision=exact[0], exact_recall=exact[1], exact_f=exact[2], messages=n, gold_links=gold_links,
-        predicted_links=auto_links, matched_links=both_links, gold_conversations=true_count, predicted_conversations=auto_count,
+        *link,
+        vi=variation(truth, guess),
+        one_to_one=one_to_one(truth, guess),
+        ari=adjusted_rand(truth, guess),
+        shen_f=shen(truth, guess),
+        local_3=local(truth, guess, 3),
+        exact_precision=exact[0],
+        exact_recall=exact[1],
+        exact_f=exact[2],
+        messages=n,
+        gold_links=gold_links,
+        predicted_links=auto_links,
+        matched_links=both_links,
+        gold_conversations=true_count,
+        predicted_conversations=auto_count,
         matched_conversations=matched,
     )
 

@@ -69,8 +69,11 @@ def shortlist(message: Ints, candidate: Ints, starts: Ints, log_p: np.ndarray, t
     counts = np.bincount(group, minlength=groups)
     slot = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     row = np.repeat(np.arange(groups), counts)
-    out = Shortlist(np.full((groups, SHORT), -1, dtype=np.int64), np.full((groups, SHORT), -np.inf, np.float32),
-                    np.full((groups, SHORT, table.shape[1]), np.nan, np.float32))
+    out = Shortlist(
+        np.full((groups, SHORT), -1, dtype=np.int64),
+        np.full((groups, SHORT), -np.inf, np.float32),
+        np.full((groups, SHORT, table.shape[1]), np.nan, np.float32),
+    )
     out.candidate[row, slot], out.log_p[row, slot], out.features[row, slot] = candidate[order], log_p[order], table[order]
     return out
 
@@ -140,8 +143,15 @@ class LinkModel:
         """Write the model; the same model gives the same bytes."""
         tables = io.BytesIO()
         np.savez(tables, rarity=self.rarity.astype(np.float16), starters=self.starters.astype(np.float16))
-        meta = {"format": FORMAT, "temperature": self.temperature, "self_bias": self.self_bias, "agreement": self.agreement,
-                "second": len(self.second), "layout": layout(), "notes": self.notes}
+        meta = {
+            "format": FORMAT,
+            "temperature": self.temperature,
+            "self_bias": self.self_bias,
+            "agreement": self.agreement,
+            "second": len(self.second),
+            "layout": layout(),
+            "notes": self.notes,
+        }
         members = {"meta.json": json.dumps(meta, indent=1, sort_keys=True).encode()}
         members |= {"tables.npz": tables.getvalue(), "first.txt": self.first.text.encode()}
         members |= {f"second-{i}.txt": booster.text.encode() for i, booster in enumerate(self.second)}
@@ -172,8 +182,16 @@ class LinkModel:
 
 def layout() -> dict[str, Any]:
     """What a model's numbers depend on in this code; a model of another layout is refused."""
-    return {"features": len(features.NAMES), "threads": len(threads.NAMES), "near": features.NEAR, "reach": features.REACH, "short": SHORT,
-            "epoch": EPOCH, "ahead": AHEAD, "horizon": features.HORIZON}
+    return {
+        "features": len(features.NAMES),
+        "threads": len(threads.NAMES),
+        "near": features.NEAR,
+        "reach": features.REACH,
+        "short": SHORT,
+        "epoch": EPOCH,
+        "ahead": AHEAD,
+        "horizon": features.HORIZON,
+    }
 
 
 def _votes(each: Sequence[np.ndarray], starts: Ints, distance: Ints) -> np.ndarray:
@@ -228,8 +246,11 @@ class Disentangler:
             view = self._frame.slice(low - self._base, end - self._base)
             more = self._model.first_pass(view, known - low)
             more.candidate[more.candidate >= 0] += low
-            self._short = more if self._short is None else Shortlist(
-                *(np.concatenate((getattr(self._short, name), getattr(more, name))) for name in ("candidate", "log_p", "features")))
+            self._short = (
+                more
+                if self._short is None
+                else Shortlist(*(np.concatenate((getattr(self._short, name), getattr(more, name))) for name in ("candidate", "log_p", "features")))
+            )
         assert self._short is not None
         links = _epoch_links(self._model, self._frame, self._base, self._short, self._short_from, start, stop)
         self._done = stop
@@ -260,8 +281,10 @@ def _epoch_links(model: LinkModel, frame: Frame, base: int, short: Shortlist, sh
     view = Shortlist(candidate, short.log_p[cut], short.features[cut])
     best, confidence = model.second_pass(frame.slice(offset - base, end - base), view, 0, start - offset, stop - offset)
     line = frame.line
-    return [ReplyLink(int(line[at - base]), int(line[to + offset - base]), sure)
-            for at, to, sure in zip(range(start, stop), best.tolist(), confidence.tolist(), strict=True)]
+    return [
+        ReplyLink(int(line[at - base]), int(line[to + offset - base]), sure)
+        for at, to, sure in zip(range(start, stop), best.tolist(), confidence.tolist(), strict=True)
+    ]
 
 
 def block_links(model: LinkModel, frame: Frame, base: int, start: int, stop: int) -> list[ReplyLink]:

@@ -31,7 +31,7 @@ from pipelines.irc.model import BASE, Booster, LinkModel, ReplyLink, disentangle
 from pipelines.irc.threads import AHEAD, EPOCH, Shortlist, thread_features
 
 ATTRIBUTION = (
-    "Trained on the Ubuntu IRC reply-structure annotations of Kummerfeld et al., \"A Large-Scale Corpus for Conversation Disentanglement\", "
+    'Trained on the Ubuntu IRC reply-structure annotations of Kummerfeld et al., "A Large-Scale Corpus for Conversation Disentanglement", '
     "ACL 2019 (P19-1374), licensed CC-BY 4.0."
 )
 BUCKETS = 1 << HASH_BITS
@@ -165,8 +165,18 @@ def fit(rows: Rows, trees: int, rate: float, leaves: int, seed: int, base: int |
         return p - target, np.maximum(p * (1 - p), 1e-3)
 
     parameters = {
-        "objective": softmax_loss, "learning_rate": rate, "num_leaves": leaves, "min_data_in_leaf": 50, "feature_fraction": 0.7, "lambda_l2": 5.0,
-        "max_bin": 127, "num_threads": 1, "seed": seed, "deterministic": True, "force_row_wise": True, "verbosity": -1,
+        "objective": softmax_loss,
+        "learning_rate": rate,
+        "num_leaves": leaves,
+        "min_data_in_leaf": 50,
+        "feature_fraction": 0.7,
+        "lambda_l2": 5.0,
+        "max_bin": 127,
+        "num_threads": 1,
+        "seed": seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbosity": -1,
     } | settings
     booster = lightgbm.train(parameters, lightgbm.Dataset(table, label=rows.gold[kept].astype(np.float32), init_score=initial), trees)
     return Booster(booster.model_to_string())
@@ -255,13 +265,17 @@ def describe(samples: Sequence[Sample]) -> dict[str, Any]:
     return {"sha256": data_digest(samples), "files": len(samples), "lines": lines, "links": links}
 
 
-def save_with_notes(model: LinkModel, output: Path, command: str, attribution: str, samples: Sequence[Sample], dev: Sequence[Sample],
-                    seconds: float) -> Scores:
+def save_with_notes(
+    model: LinkModel, output: Path, command: str, attribution: str, samples: Sequence[Sample], dev: Sequence[Sample], seconds: float
+) -> Scores:
     """Write the model, and beside it a JSON file on how it was made: command, digests, attribution, versions, scores on dev (returned)."""
     import lightgbm
 
     model.notes = {
-        "command": command, "attribution": attribution, "data": describe(samples), "calibration_data": describe(dev),
+        "command": command,
+        "attribution": attribution,
+        "data": describe(samples),
+        "calibration_data": describe(dev),
         "versions": {"lightgbm": lightgbm.__version__, "numpy": np.__version__},
     }
     scores, _ = evaluate(model, dev)
@@ -269,7 +283,8 @@ def save_with_notes(model: LinkModel, output: Path, command: str, attribution: s
     data = output.read_bytes()
     sidecar = model.notes | {
         "model": {"file": output.name, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)},
-        "cpu_seconds": round(seconds), "scores": {"dev": {k: round(v, 2) for k, v in scores.as_dict().items()}},
+        "cpu_seconds": round(seconds),
+        "scores": {"dev": {k: round(v, 2) for k, v in scores.as_dict().items()}},
     }
     output.with_name(output.name + ".json").write_text(json.dumps(sidecar, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return scores

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 _STRICTNESS = ("CC0", "MIT", "Apache-2.0", "BSD", "CC BY 3.0", "CC BY 4.0", "CDLA-Sharing-1.0", "CC BY-SA 4.0", "CC BY-NC 4.0")
 #: Names that Hugging Face knows.
 _HUB_NAMES = {
-    **{"MIT": "mit", "Apache-2.0": "apache-2.0", "CC BY 3.0": "cc-by-3.0", "CC BY 4.0": "cc-by-4.0"},
-    **{"CC BY-SA 4.0": "cc-by-sa-4.0", "CC BY-NC 4.0": "cc-by-nc-4.0"},
+    "MIT": "mit",
+    "Apache-2.0": "apache-2.0",
+    "CC BY 3.0": "cc-by-3.0",
+    "CC BY 4.0": "cc-by-4.0",
+    "CC BY-SA 4.0": "cc-by-sa-4.0",
+    "CC BY-NC 4.0": "cc-by-nc-4.0",
 }
 
 

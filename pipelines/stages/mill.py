@@ -111,9 +111,7 @@ class Mill(Stage):
         # Inserted turns are none of the source's; where a step of a chain inserts some, the steps around it number the others differently.
         own = zip(source.turns, [turn for turn in made.turns if not turn.inserted], strict=False)
         unchanged = [
-            reason
-            for old, new in own
-            if old.speaker == "user" and new.original is None and (reason := skipped.get(new.turn, skipped.get(old.turn)))
+            reason for old, new in own if old.speaker == "user" and new.original is None and (reason := skipped.get(new.turn, skipped.get(old.turn)))
         ]
         for reason in unchanged:
             self.books.reject(f"{suite} turns", reason)

@@ -71,8 +71,10 @@ def cuts(model: LinkModel, samples: list[training.Sample]) -> None:
         if len(kept):
             exact, inside = 100 * kept[:, 2].mean(), 100 * (kept[:, 1] == kept[:, 3]).mean()
             purity = 100 * kept[:, 3].sum() / kept[:, 1].sum()
-            print(f"  confidence >= {least:.2f}: {len(kept):4d} conversations, {kept[:, 1].sum():5.0f} messages, exact {exact:5.1f} %, "
-                  f"inside one {inside:5.1f} %, message purity {purity:5.1f} %")
+            print(
+                f"  confidence >= {least:.2f}: {len(kept):4d} conversations, {kept[:, 1].sum():5.0f} messages, exact {exact:5.1f} %, "
+                f"inside one {inside:5.1f} %, message purity {purity:5.1f} %"
+            )
 
 
 def calibration(model: LinkModel, samples: list[training.Sample]) -> None:

@@ -17,8 +17,12 @@ def frame_of(*lines: str) -> Frame:
 
 def test_common_words_rename_action_and_notice():
     frame = frame_of(
-        "[03:00] <the> hello", "[03:00] <kim> the driver is broken", "[03:01] === kim is now known as kim_afk", "[03:02] <lou> kim: which card?",
-        "[03:02]  * kim_afk shrugs", "[03:03] -qwzx:#chan- buy now",
+        "[03:00] <the> hello",
+        "[03:00] <kim> the driver is broken",
+        "[03:01] === kim is now known as kim_afk",
+        "[03:02] <lou> kim: which card?",
+        "[03:02]  * kim_afk shrugs",
+        "[03:03] -qwzx:#chan- buy now",
     )
     assert frame.line.tolist() == [0, 1, 3, 4]
     assert frame.addressees[1].tolist() == [-1, -1, -1]
@@ -27,13 +31,25 @@ def test_common_words_rename_action_and_notice():
     assert frame.speaker[3] == kim
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("Hikaru79: hi", ["hikaru79"]), ("hikaru79, hi", ["hikaru79"]), ("Hik: hi", ["hikaru79"]), ("@hikaru79 : hi", ["hikaru79"]),
-    ("quad: hi", ["|quad-"]),
-    ("bo, Hikaru79: both of you", ["bo", "hikaru79"]), ("ask hikaru79 about it", ["hikaru79"]), ("http://hikaru79", []), ("me: hi", []),
-    ("nobody: hi", []),
-    ("bo:hi", ["bo"]), ("the, really", ["the"]), ("the really", []), ("ann: talking to myself", []),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hikaru79: hi", ["hikaru79"]),
+        ("hikaru79, hi", ["hikaru79"]),
+        ("Hik: hi", ["hikaru79"]),
+        ("@hikaru79 : hi", ["hikaru79"]),
+        ("quad: hi", ["|quad-"]),
+        ("bo, Hikaru79: both of you", ["bo", "hikaru79"]),
+        ("ask hikaru79 about it", ["hikaru79"]),
+        ("http://hikaru79", []),
+        ("me: hi", []),
+        ("nobody: hi", []),
+        ("bo:hi", ["bo"]),
+        ("the, really", ["the"]),
+        ("the really", []),
+        ("ann: talking to myself", []),
+    ],
+)
 def test_who_is_addressed(text, expected):
     nicks = ["bo", "Hikaru79", "|QuaD-", "the", "ann"]
     frame = frame_of(*(f"[10:00] <{nick}> x" for nick in nicks), f"[10:01] <ann> {text}")

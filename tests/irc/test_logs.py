@@ -17,9 +17,14 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
 
 
 def test_twelve_hour_clock_wraps_without_a_hole():
-    clock, lines = parse([
-        "[11:58] <ana> my sound card is silent", "[12:01] <bo> ana: run alsamixer", "[12:59] <ana> trying", "[01:02] <bo> ana: any luck?",
-    ])
+    clock, lines = parse(
+        [
+            "[11:58] <ana> my sound card is silent",
+            "[12:01] <bo> ana: run alsamixer",
+            "[12:59] <ana> trying",
+            "[01:02] <bo> ana: any luck?",
+        ]
+    )
     assert clock == "12h"
     assert [b.minute - a.minute for a, b in pairwise(lines)] == [3, 58, 3]
 
@@ -47,18 +52,44 @@ def test_only_the_newline_byte_ends_a_line_and_blank_lines_count(tmp_path):
 
 
 def test_kinds_of_lines():
-    _, lines = parse([
-        "[03:00] <the> hello", "[03:01] === kim is now known as kim_afk", "[03:02]  * kim_afk shrugs", "[03:03] -qwzx:#chan- buy now",
-        "=== kim [~k@host.example]  has joined #ubuntu", "=== kim [~k@host.example]  has left #ubuntu [bye]", "=== kim waves at lou",
-        "=== mode/#ubuntu [+o x]  by y",
-        "[03:04] <b[]|x >  two blanks", "=== Topic for #ubuntu: talk", "=== bob[1]  [n=b@host.example]  has joined #ubuntu",
-        "=== kim was kicked off #ubuntu by lou (lou)",
-        "[03:05] (spam/#ubuntu) hi", "=== bur[n] er wonders", "[03:06] <{{> y", "=== Zoe entered the room.",
-    ])
+    _, lines = parse(
+        [
+            "[03:00] <the> hello",
+            "[03:01] === kim is now known as kim_afk",
+            "[03:02]  * kim_afk shrugs",
+            "[03:03] -qwzx:#chan- buy now",
+            "=== kim [~k@host.example]  has joined #ubuntu",
+            "=== kim [~k@host.example]  has left #ubuntu [bye]",
+            "=== kim waves at lou",
+            "=== mode/#ubuntu [+o x]  by y",
+            "[03:04] <b[]|x >  two blanks",
+            "=== Topic for #ubuntu: talk",
+            "=== bob[1]  [n=b@host.example]  has joined #ubuntu",
+            "=== kim was kicked off #ubuntu by lou (lou)",
+            "[03:05] (spam/#ubuntu) hi",
+            "=== bur[n] er wonders",
+            "[03:06] <{{> y",
+            "=== Zoe entered the room.",
+        ]
+    )
 
     assert [line.kind for line in lines] == [
-        "message", "rename", "action", "notice", "join", "leave", "action", "system", "message", "system", "join", "system",
-        "notice", "action", "message", "join",
+        "message",
+        "rename",
+        "action",
+        "notice",
+        "join",
+        "leave",
+        "action",
+        "system",
+        "message",
+        "system",
+        "join",
+        "system",
+        "notice",
+        "action",
+        "message",
+        "join",
     ]
     assert (lines[1].nick, lines[1].text) == ("kim", "kim_afk")
     assert (lines[2].nick, lines[2].text) == ("kim_afk", "shrugs")
@@ -106,11 +137,34 @@ def test_links_are_written_in_the_upstream_form_and_read_back(tmp_path):
     assert read_links(write(tmp_path, "m.annotation.txt", "5 3 -\n")) == [(3, 5)]
 
 
-PIECES = st.sampled_from([
-    "[10:00] ", "[23:59] ", "[00:00]", "<", ">", "=== ", " * ", "-", "(", ":#c-",
-    "/#c)", " is now known as ", " has joined #c", "\x1e", "\u2028",
-    "\r", "a", "b[]", "é", "\udcff", " ", "\t", "\n", "mode/#c",
-])
+PIECES = st.sampled_from(
+    [
+        "[10:00] ",
+        "[23:59] ",
+        "[00:00]",
+        "<",
+        ">",
+        "=== ",
+        " * ",
+        "-",
+        "(",
+        ":#c-",
+        "/#c)",
+        " is now known as ",
+        " has joined #c",
+        "\x1e",
+        "\u2028",
+        "\r",
+        "a",
+        "b[]",
+        "é",
+        "\udcff",
+        " ",
+        "\t",
+        "\n",
+        "mode/#c",
+    ]
+)
 
 
 @settings(max_examples=150, deadline=None)

@@ -177,8 +177,12 @@ def test_the_shipped_model_on_a_twelve_hour_log_and_on_odd_nicks():
     lines = parse(clock)[1]
     assert [c.messages for c in gather(disentangle(model, lines), lines)] == [(0, 1, 2, 3)]
     odd = [
-        "[03:00] <the> hello", "[03:00] <kim> the driver is broken", "[03:01] === kim is now known as kim_afk", "[03:02] <lou> kim: which card?",
-        "[03:02]  * kim_afk shrugs", "[03:03] -qwzx:#chan- buy now",
+        "[03:00] <the> hello",
+        "[03:00] <kim> the driver is broken",
+        "[03:01] === kim is now known as kim_afk",
+        "[03:02] <lou> kim: which card?",
+        "[03:02]  * kim_afk shrugs",
+        "[03:03] -qwzx:#chan- buy now",
     ]
     lines = parse(odd)[1]
     assert [c.messages for c in gather(disentangle(model, lines), lines)] == [(0,), (1, 3, 4)]

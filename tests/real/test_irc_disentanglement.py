@@ -21,9 +21,14 @@ def root(real: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("split", "files", "lines", "links"), [
-    ("train", 153, 220_463, 69_395), ("dev", 10, 12_500, 2_607), ("test", 10, 15_000, 5_187),
-])
+@pytest.mark.parametrize(
+    ("split", "files", "lines", "links"),
+    [
+        ("train", 153, 220_463, 69_395),
+        ("dev", 10, 12_500, 2_607),
+        ("test", 10, 15_000, 5_187),
+    ],
+)
 def test_counts(root, split, files, lines, links):
     data = read_annotated(root / split)
     assert (len(data), sum(len(log.lines) for log, _ in data), sum(len(found) for _, found in data)) == (files, lines, links)
