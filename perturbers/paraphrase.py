@@ -19,7 +19,7 @@ _FAR, _FAR_SENTENCE = 0.4, 0.35
 #: The same for a turn whose phrases were replaced; less in Chinese, where it is counted in characters.
 _REWORDED = (0.15, 0.12)
 #: What makes a twin better: that it answers the same kind of turn. What makes it worse: that what the turn says besides its acts is lost.
-_SAME_ROLE, _LOST = 0.2, 0.12
+_SAME_ROLE, _LOST, _MOST_LOST = 0.2, 0.15, 2
 #: Out of how many of the best one is chosen.
 _BEST = 4
 
@@ -40,7 +40,7 @@ class Paraphrase(Rewriter):
         turn = task.view.turn
         if task.twins is not None:
             whole = task.analysis.whole()
-            for candidate in _ranked(task, whole, _FAR, rng)[:3]:
+            for candidate in _ranked(task, whole, _FAR, rng, task.analysis.role)[:3]:
                 yield Proposal(apply_edits(turn, lend(task, whole, candidate)), origin_of(candidate))
             yield from self._by_sentences(task, rng)
         for _ in range(4):
@@ -48,7 +48,8 @@ class Paraphrase(Rewriter):
             made = apply_edits(turn, edits)
             if edits and _moved(task, made) >= _REWORDED[task.view.language == "zh"]:
                 yield Proposal(made, "rules")
-        if kind_of_turn(task) == "inform":
+        plain = not any(signal.kind in ("negation", "dontcare") for signal in task.view.signals)
+        if plain and kind_of_turn(task) == "inform" and "fragment" not in task.analysis.whole().within:
             yield Proposal(apply_edits(turn, closed(task.text, task.view.language, rng)), "rules")
 
     def _by_sentences(self, task: Task, rng: Rng) -> Iterator[Proposal]:
@@ -60,7 +61,8 @@ class Paraphrase(Rewriter):
             origins: list[str] = []
             rest: list[tuple[int, int]] = []
             for sentence in sentences:
-                found = _ranked(task, sentence, _FAR_SENTENCE, rng) if sentence.holds else []
+                role = task.analysis.role if sentence.start == 0 else "inside"
+                found = _ranked(task, sentence, _FAR_SENTENCE, rng, role) if sentence.holds else []
                 if attempt < len(found):
                     edits += lend(task, sentence, found[attempt])
                     origins.append(origin_of(found[attempt]))
@@ -79,13 +81,13 @@ def _moved(task: Task, turn: Turn) -> float:
     return distance(task.words, words(turn.utterance, task.view.language))
 
 
-def _ranked(task: Task, wording: Wording, far: float, rng: Rng) -> list[Candidate]:
+def _ranked(task: Task, wording: Wording, far: float, rng: Rng, role: str) -> list[Candidate]:
     """The twins that are far enough, one of the best chosen to be first."""
     assert task.twins is not None
     found = [
         candidate
-        for candidate in task.twins.search(wording, task.analysis.role, task.copies, rng)
-        if candidate.distance >= far and 0.4 <= candidate.ratio <= 2.2
+        for candidate in task.twins.search(wording, role, task.copies, rng)
+        if candidate.distance >= far and 0.4 <= candidate.ratio <= 2.2 and candidate.lost <= _MOST_LOST
     ]
     found.sort(key=lambda one: one.distance + _SAME_ROLE * one.same_role - _LOST * one.lost, reverse=True)
     best = found[:_BEST]

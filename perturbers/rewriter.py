@@ -19,7 +19,7 @@ from .base import Made, OptionError, Perturber, PoolRequest
 from .checks import certify
 from .pools import PoolTable, build_table
 from .rng import Rng
-from .twins import Candidate, TwinPool, Twins, build_twins, fill, fingerprint, gap_edits
+from .twins import Candidate, TwinPool, Twins, build_twins, fill, fingerprint, gap_edits, speaks_plainly
 from .values import Locator, View
 from .wordings import Analysis, Wording, state_before
 
@@ -123,7 +123,8 @@ class Rewriter(Perturber):
                 before = dialogue.turns[place - 1] if place else None
                 view = locator.view(turn)
                 analysis = Analysis(view, before, state_before(dialogue, place))
-                tasks[place] = Task(view, analysis, locator, twins, copies, place == 0, before.utterance if before else "")
+                lenders = twins if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
+                tasks[place] = Task(view, analysis, locator, lenders, copies, place == 0, before.utterance if before else "")
         if self.engine == "llm":
             llm.prefetch(self, list(tasks.values()))
         turns: list[Turn] = []

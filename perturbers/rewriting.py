@@ -95,8 +95,11 @@ def frames(language: str) -> dict[str, tuple[Rule, ...]]:
     for place, cell in rows(language, "frames"):
         if place in ("ask", "close"):
             continue
-        group = [parse_phrase(part, language) for part in alternatives(cell)]
-        rules += [Rule(phrase, place == "start", tuple(other for other in group if other.text != phrase.text)) for phrase in group]
+        cells = alternatives(cell)
+        group = [parse_phrase(part.removeprefix("~"), language) for part in cells]
+        for part, phrase in zip(cells, group, strict=True):
+            if part[0] != "~":
+                rules.append(Rule(phrase, place == "start", tuple(other for other in group if other.text != phrase.text)))
     return _by_first(rules)
 
 
@@ -366,7 +369,7 @@ def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted:
     """
     table = additions(language)
     style = style_of(text)
-    before = [*table.get(("before", "first"), ())] if first and kind in ("inform", "request") else [*table.get(("before", kind), ())]
+    before = [*table.get(("before", "first"), ())] if first and kind in ("inform", "ask", "request", "book") else [*table.get(("before", kind), ())]
     after = [*table.get(("after", kind), ())]
     rng.shuffle(before)
     rng.shuffle(after)

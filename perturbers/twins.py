@@ -20,7 +20,7 @@ from .lexicon import rows
 from .pools import Entry, Pool, PoolTable, build_table
 from .rng import Rng, key_number
 from .values import Locator
-from .wordings import Analysis, Wording, state_before
+from .wordings import Analysis, Part, Wording, state_before
 
 #: Wordings kept of one key, and origins of one wording. Two origins suffice to find one that is not the turn's own dialogue.
 _KEPT = 256
@@ -95,6 +95,8 @@ _pack_all = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(Twin).decode
 _unpack_all = msgspec.msgpack.Decoder(list[Twin]).decode
 
+#: A word twice in a row, which people type by mistake.
+_TWICE = re.compile(r"\b([a-z]+) \1\b")
 _PLAIN = {"en": re.compile(r"(?:[A-Za-z ,'’-]|[.?!]+(?=[\s.?!]|$))*"), "zh": re.compile(r"[\u4e00-\u9fff，。？！、,.?! ]*")}
 
 
@@ -105,7 +107,9 @@ def _words(language: str) -> frozenset[str]:
 
 def lendable(wording: Wording, language: str) -> bool:
     """Whether a wording is made of plain words alone."""
-    if any(label.startswith("~#") for label in wording.labels):
+    if any(label.startswith("~#") for label in wording.labels) or _TWICE.search(" ".join(wording.units)):
+        return False
+    if any("..." in literal for literal in wording.literals):
         return False
     plain = _PLAIN.get(language)
     if plain is None or not all(plain.fullmatch(literal.replace("\n", " ")) for literal in wording.literals):
@@ -116,6 +120,20 @@ def lendable(wording: Wording, language: str) -> bool:
 
         return all(literal[start:end] in words for literal in wording.literals for start, end in tokens(literal, "zh"))
     return all(unit in words for unit in wording.units if unit[0] != "[")
+
+
+#: With so many words that are not plain a turn says something that another wording would lose.
+_OWN_WORDS = 2
+
+
+def speaks_plainly(text: str, parts: Sequence[Part], language: str) -> bool:
+    """Whether a turn has no name outside its values, and hardly a word that is not plain: only such a turn takes the wording of another."""
+    if language != "en":
+        return True
+    words = _words(language)
+    own = [part for part in parts if part.unit[0] != "[" and part.unit not in words]
+    named = any(text[part.start].isupper() and text[: part.start].rstrip()[-1:] not in ("", ".", "?", "!") for part in own)
+    return not named and len(own) < _OWN_WORDS
 
 
 def tidy(literals: Sequence[str]) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ class Analysis:
                 counts[kind == "dontcare"] += 1
         if is_fragment(units, self._language):
             within = within | {"fragment"}
-        holds = bool(labels or equal)
+        holds = bool(equal) or any(label[0] != "~" for label in labels)
         if not holds:
             # Nothing holds the meaning but the words: another wording must have all of the same classes.
             equal = equal | within
