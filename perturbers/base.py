@@ -223,6 +223,10 @@ class TurnPerturber(Perturber):
     def apply(self, view: View, drawn: Any) -> Sequence[Edit]:
         """The edits over ``view.turn.utterance`` that carry out what was drawn. Makes no random choice."""
 
+    def passes_over(self, turn: Turn, language: str, *key: object) -> str | None:
+        """Why a turn is left alone without a look at its values, None where it is not. `key` identifies the turn and variant."""
+        return None
+
     def change_turn(self, view: View, *key: object) -> Changed | Skipped:
         """One turn, drawn until a draw passes the checks. `key` identifies the turn and variant."""
         outcome = Skipped("no_edit_possible")
@@ -252,7 +256,9 @@ class TurnPerturber(Perturber):
         notes: list[str] = []
         for turn in dialogue.turns:
             if turn.speaker == "user":
-                result = self.change_turn(locator.view(turn), seed, step, dialogue.source_id, turn.turn, variant)
+                key = (seed, step, dialogue.source_id, turn.turn, variant)
+                reason = self.passes_over(turn, dialogue.language, *key)
+                result = Skipped(reason) if reason is not None else self.change_turn(locator.view(turn), *key)
                 if isinstance(result, Changed):
                     turn = result.turn
                     if result.note:

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import accumulate
 from typing import ClassVar, Literal, NamedTuple, get_args
 
-from schemas import Dialogue, Edit, apply_edits
+from schemas import Dialogue, Edit, Turn, apply_edits
 
 from .base import Changed, Made, OptionError, Skipped, TurnPerturber
 from .checks import certify
@@ -128,14 +128,17 @@ class Disfluency(TurnPerturber):
                 return made._replace(turns=turns, skipped=tuple(skip for skip in made.skipped if skip.turn != number))
         return made
 
-    def change_turn(self, view: View, *key: object) -> Changed | Skipped:
+    def _chosen(self, text: str, language: str, *key: object) -> tuple[bool, bool]:
+        """Whether anything is spoken disfluently, and whether a value is repaired. Drawn once, so that a failed attempt changes nothing in it."""
         rng = Rng(*key, "whether")
-        length = _length(view)
-        # Whether a turn is disfluent is drawn once, so that a failed attempt doesn't make it more or less so.
-        spoken = rng.chance(1 - (1 - (self.rate or _RATES[self.setting])) ** length)
-        repaired = bool(self.repairs) and rng.chance(self.repairs)
-        if not spoken and not repaired:
-            return Skipped("stays_fluent")
+        spoken = rng.chance(1 - (1 - (self.rate or _RATES[self.setting])) ** _length(text, language))
+        return spoken, bool(self.repairs) and rng.chance(self.repairs)
+
+    def passes_over(self, turn: Turn, language: str, *key: object) -> str | None:
+        return None if any(self._chosen(turn.utterance, language, *key)) else "stays_fluent"
+
+    def change_turn(self, view: View, *key: object) -> Changed | Skipped:
+        spoken, repaired = self._chosen(view.turn.utterance, view.language, *key)
         if repaired:
             result = self._attempt(view, True, *key)
             if isinstance(result, Changed) or not spoken:
@@ -178,7 +181,7 @@ class Disfluency(TurnPerturber):
         """How many disfluencies beyond the first is drawn word by word; what and where, kind by kind."""
         text, language = view.turn.utterance, view.language
         rate = self.rate or _RATES[self.setting]
-        length = _length(view)
+        length = _length(text, language)
         count = 1
         while count < max(2, length // 4) and rng.chance(rate * length / (count + 1)):
             count += 1
@@ -199,6 +202,8 @@ class Disfluency(TurnPerturber):
             if not places:
                 continue
             one = places.pop(rng.below(len(places)))
+            if not one.text:
+                one = _filled(one.place, view, rng)
             # Two side by side are past belief, one each side of a word is not much better.
             if all(abs(one.place - place) > 8 for place in taken) and view.free(one.place, one.place):
                 insertions.append(one)
@@ -208,10 +213,9 @@ class Disfluency(TurnPerturber):
         return Drawn(tuple(sorted(insertions)), repair, note) if text else None
 
 
-def _length(view: View) -> int:
-    """How many words a turn has; the units of a Chinese text are characters, of which a word has one and a half."""
-    units = len(view.units.names)
-    return (2 * units + 1) // 3 if view.language == "zh" else units
+def _length(text: str, language: str) -> int:
+    """About how many words a text has; a Chinese word has one and a half characters."""
+    return 2 * len(text) // 3 if language == "zh" else len(text.split())
 
 
 def _phrase(language: str, kind: str, text: str, rng: Rng) -> str:
@@ -227,9 +231,9 @@ def _comma(text: str) -> str:
     return "," if any(mark in text for mark in ",.?!") else ""
 
 
-def _capital(word: str, text: str, place: int) -> str:
-    """A word in sentence case where it opens a text that has it."""
-    return word[0].upper() + word[1:] if place == 0 and text[:1].isupper() else word
+def _capital(word: str, text: str) -> str:
+    """A word with a capital where the text that it opens has one."""
+    return word[0].upper() + word[1:] if text[:1].isupper() else word
 
 
 def _offers_en(view: View, rng: Rng) -> dict[str, list[Insertion]]:
@@ -243,12 +247,11 @@ def _offers_en(view: View, rng: Rng) -> dict[str, list[Insertion]]:
     first = tokens[0][0]
     content = len(tokens) > 2
     if first == 0 or not text[:first].strip():
-        word = _phrase("en", "initial", text, rng)
-        offers["initial"].append(Insertion(first, f"{_capital(word, text, first)}{comma} "))
+        offers["initial"].append(Insertion(first, ""))
         if content and lower[0] in ("i", "can", "could", "is", "are", "do", "what", "please", "we", "i'm", "i'd", "yes") and lower[1] not in ("n't",):
             begun = _phrase("en", "restart", text, rng)
             if lower[0] not in begun.lower().split():
-                offers["restart"].append(Insertion(first, f"{_capital(begun, text, first)}{' -' if comma == ' ,' else '-'} "))
+                offers["restart"].append(Insertion(first, f"{_capital(begun, text[first:])}{' -' if comma == ' ,' else '-'} "))
     for place, (start, end) in enumerate(tokens):
         word = lower[place]
         following = lower[place + 1] if place + 1 < len(tokens) else ""
@@ -269,15 +272,24 @@ def _offers_en(view: View, rng: Rng) -> dict[str, list[Insertion]]:
             again = text[start:end] if word in ("i", "i'm") else word
             offers["repeat"].append(Insertion(end, f" {again}"))
         if place and not after_sentence and (word in _PAUSE_BEFORE or lower[place - 1] in _PAUSE_AFTER):
-            offers["pause"].append(Insertion(start, f"{_phrase('en', 'pause', text, rng)}{comma if comma != ',' else ''} "))
+            offers["pause"].append(Insertion(start, ""))
         elif after_sentence and text[:start].rstrip()[-1] != "," and following and word not in _FLUENT:
-            filler = _phrase("en", "initial", text, rng)
-            offers["initial"].append(Insertion(start, f"{_capital(filler, text[start:], 0)}{comma} "))
+            offers["initial"].append(Insertion(start, ""))
         if len(word) >= _CUT_LENGTH and word.isalpha() and word not in _FLUENT and view.free(start, end) and place:
             cut = word[: 2 + rng.below(2)]
             if cut not in _REAL_STARTS:
                 offers["cut"].append(Insertion(start, f"{cut}- "))
     return offers
+
+
+def _filled(place: int, view: View, rng: Rng) -> Insertion:
+    """An English filler for a place: at the start of a sentence in its case and with a comma, inside one with the commas of the text."""
+    text = view.turn.utterance
+    comma = _comma(text)
+    before = text[:place].rstrip()
+    if not before or before[-1] in ".!?;:":
+        return Insertion(place, f"{_capital(_phrase('en', 'initial', text, rng), text[place:])}{comma} ")
+    return Insertion(place, f"{_phrase('en', 'pause', text, rng)}{comma if comma != ',' else ''} ")
 
 
 #: Beginnings that are words of their own and would be read as such.

@@ -137,18 +137,18 @@ class Entities(DialoguePerturber):
                     new = coinage.same_shape(value.lower(), rng, keep)
                     codes[value.lower()] = coinage.same_shape(value.lower(), rng, keep) if new in taken or new == value.lower() else new
         shift, labelled = 0, frozenset[int]()
+        found: list[list[clock.Time]] = []
         if self.slots != "names" and "times" not in left_out:
             labelled = frozenset(
-                minutes for _, slot, value in labels.values if _TIME_SLOTS.search(slot) and (minutes := clock.minutes_of(value)) is not None
+                minutes for _, slot, value in labels.values if _is_time(slot) and (minutes := clock.minutes_of(value)) is not None
             )
-            every = set(labelled)
-            for turn in dialogue.turns:
-                every.update(time.minutes for time in clock.times(turn.utterance, language, labelled, _time_spans(turn)))
-            possible = clock.shifts(frozenset(every)) if every else []
+            found = [clock.times(turn.utterance, language, labelled, _time_spans(turn)) for turn in dialogue.turns]
+            every = labelled.union(time.minutes for times in found for time in times)
+            possible = clock.shifts(every) if every else []
             shift = rng.choice(possible) if possible else 0
         if not entities and not codes and not shift:
             return None
-        return Plan(dialogue, labels, entities, codes, shift, labelled)
+        return Plan(dialogue, labels, entities, codes, shift, labelled, found)
 
     def _name(self, entity: Entity, language: str, taken: set[str], rng: Rng) -> bool:
         """Gives an entity its new name; False if none could be found."""
@@ -214,6 +214,12 @@ def kind_of_name(domain: str, slot: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def _is_time(slot: str) -> bool:
+    """Whether a slot may hold a time of day."""
+    return _TIME_SLOTS.search(slot) is not None
+
+
 def _entities(labels: Labels, language: str, left_out: frozenset[str]) -> list[Entity]:
     """The named entities of a dialogue; what is a hotel's name and a taxi's destination is a hotel."""
     named = [
@@ -223,9 +229,7 @@ def _entities(labels: Labels, language: str, left_out: frozenset[str]) -> list[E
     ]
     named.sort(key=lambda label: (label[0] == VENUE, label[0] != TOWN))
     if language != "zh":
-        tasks = [label for label in named if label[0] == TASK]
-        found = group_en([label for label in named if label[0] != TASK])
-        return found + group_en(tasks)
+        return group_en(named)
     entities: dict[str, Entity] = {}
     for kind, domain, slot, value in named:
         for part in re.split(r"\s*/\s*", value) if kind == PERSON else [value]:
@@ -242,7 +246,7 @@ def _time_spans(turn: Turn) -> list[tuple[int, int]]:
     return [
         (span.start, span.end)
         for span in turn.spans
-        if span.start is not None and span.end is not None and _TIME_SLOTS.search(span.slot) and clock.minutes_of(span.value) is not None
+        if span.start is not None and span.end is not None and _is_time(span.slot) and clock.minutes_of(span.value) is not None
     ]
 
 
@@ -269,9 +273,17 @@ class Plan:
     """All replacements of one dialogue, and the one function that makes them in utterances and labels alike."""
 
     def __init__(
-        self, dialogue: Dialogue, labels: Labels, entities: list[Entity], codes: dict[str, str], shift: int, labelled: frozenset[int]
+        self,
+        dialogue: Dialogue,
+        labels: Labels,
+        entities: list[Entity],
+        codes: dict[str, str],
+        shift: int,
+        labelled: frozenset[int],
+        times: list[list[clock.Time]],
     ) -> None:
         self.dialogue, self.labels, self.entities, self.codes, self.shift, self.labelled = dialogue, labels, entities, codes, shift, labelled
+        self.times = times  #: the times in each turn
         self.language = dialogue.language
         self._finder: Finder | FinderZh = FinderZh(entities) if self.language == "zh" else Finder(entities)
         self._owners = {value: number for number, entity in enumerate(entities) for value in entity.values}
@@ -280,21 +292,19 @@ class Plan:
         self._codes = re.compile(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])", re.IGNORECASE) if codes else None
         self._values: dict[tuple[str, bool], str] = {}
 
-    def replacements(self, text: str, turn: Turn | None = None, timed: bool = False) -> list[Replacement]:
+    def replacements(self, text: str, turn: Turn | None = None, timed: bool = False, times: list[clock.Time] | None = None) -> list[Replacement]:
         """The replacements in an utterance (with its turn, whose spans help) or a label, in order and disjoint.
 
-        `timed` says that the text is a time and nothing else.
+        `timed` says that the text is a time and nothing else, `times` are the times in it where they are known.
         """
         found: list[Replacement] = []
         if self.entities:
             forced = [] if turn is None else self._forced(turn)
             found = [one for mention in self._finder.find(text, forced) for one in self._renamed(text, mention)]
         if self.shift:
-            spans = _time_spans(turn) if turn is not None else [(0, len(text))] if timed else []
-            found += [
-                Replacement(time.start, time.end, clock.shifted(text, time, self.shift), -1)
-                for time in clock.times(text, self.language, self.labelled, spans)
-            ]
+            if times is None:
+                times = clock.times(text, self.language, self.labelled, [(0, len(text))] if timed else [])
+            found += [Replacement(time.start, time.end, clock.shifted(text, time, self.shift), -1) for time in times]
         if self._codes is not None:
             for match in self._codes.finditer(text):
                 new = self.codes[match.group().lower()]
@@ -336,7 +346,7 @@ class Plan:
 
     def value(self, slot: str, value: str) -> str:
         """A label's value after the replacements."""
-        timed = bool(self.shift) and _TIME_SLOTS.search(slot) is not None and clock.minutes_of(value) is not None
+        timed = bool(self.shift) and _is_time(slot) and clock.minutes_of(value) is not None
         key = (value, timed)
         new = self._values.get(key)
         if new is None:
@@ -354,8 +364,9 @@ class Plan:
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
         states: dict[tuple[SlotValues, ...], tuple[SlotValues, ...]] = {}
-        for turn in self.dialogue.turns:
-            edits = [Edit(one.start, one.end, one.text) for one in self.replacements(turn.utterance, turn)]
+        for place, turn in enumerate(self.dialogue.turns):
+            times = self.times[place] if self.shift else None
+            edits = [Edit(one.start, one.end, one.text) for one in self.replacements(turn.utterance, turn, times=times)]
             changed = apply_edits(turn, edits)
             if turn.speaker == "user" and changed.utterance == turn.utterance:
                 skipped.append(SkippedTurn(turn.turn, "nothing_to_replace"))
@@ -452,6 +463,8 @@ def _faults(dialogue: Dialogue, plan: Plan, made: Made) -> dict[str, str]:
                 continue
             faults.update(dict.fromkeys(entity.values, fault))
             break
+    if plan.shift and any(search(f" {minutes // 60:02d} {minutes % 60:02d} ") for minutes in plan.labelled) and language != "zh":
+        faults["times"] = "old_value_remains"
     for old in plan.codes:
         if search(_squeezed(old, language)):
             faults.update({value: "old_value_remains" for _, _, value in plan.labels.values if value.lower() == old})
@@ -468,7 +481,7 @@ def _at_fault(span: Span, plan: Plan) -> list[str]:
     owner = next((entity for entity in plan.entities if span.value in entity.values), None)
     if owner is not None:
         return owner.values
-    if _TIME_SLOTS.search(span.slot):
+    if _is_time(span.slot):
         return ["times"]
     surface = (span.text or "").lower()
     over = [entity for entity in plan.entities if any(value.lower() in surface or surface in value.lower() for value in entity.values)]
@@ -485,6 +498,8 @@ def _span_fault(old: Span, new: Span, language: str, labelled: frozenset[int]) -
     """Why a span and its value have come apart, "" if they have not."""
     if new.status == "lost" or new.text is None:
         return "" if old.status == "lost" else "span_lost"
+    if new.status != old.status:
+        return f"span_changed: {new.text!r}, {new.value!r}"
     agreed = _named(old.text or "", language) == _named(old.value, language)
     if agreed and _named(new.text, language) != _named(new.value, language):
         return f"text_and_value_differ: {new.text!r}, {new.value!r}"

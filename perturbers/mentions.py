@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from .coinage import LODGING, RESTAURANT, SIGHT, TOWN, VENUE
+from .coinage import LODGING, RESTAURANT, SIGHT, TASK, TOWN, VENUE
 from .distance import distance
 from .lexicon import alternatives, rows, words
 from .matcher import Cut
@@ -126,8 +126,9 @@ def group_en(labels: Iterable[tuple[str, str, str, str]]) -> list[Entity]:
     """The entities behind (kind, domain, slot, value) labels, in order of appearance."""
     entities: list[Entity] = []
     for kind, domain, slot, value in labels:
-        name = name_of(value)
-        if name is None:
+        # A task is a phrase of its own, without a tail and without short forms.
+        name = name_of(value) if kind != TASK else Name(tuple(_singular(word) for word in Cut(value, "en").names), ())
+        if name is None or not name.core:
             continue
         same = [entity for entity in entities if any(_same(name.core, other.core, kind, entity.kind) for other in entity.names)]
         if not same:
@@ -156,7 +157,7 @@ def _same(one: tuple[str, ...], other: tuple[str, ...], kind: str, other_kind: s
     if len(short) == len(long):
         joined, rival = " ".join(one), " ".join(other)
         return len(joined) > 7 and joined[0] == rival[0] and joined.isascii() and distance(joined, rival) <= 1
-    if (kind == TOWN) != (other_kind == TOWN):
+    if (kind == TOWN) != (other_kind == TOWN) or TASK in (kind, other_kind):
         return False
     return (long[: len(short)] == short and (len(short) > 1 or _rare(short[0]))) or (kind == TOWN and len(short) > 1 and long[-len(short) :] == short)
 
@@ -166,12 +167,17 @@ def _rare(word: str) -> bool:
     return len(word) > 2 and word not in _NO_SHORT and word not in frequent_words() and f"{word}s" not in frequent_words() and not _closed(word)
 
 
+#: A word that a capital behind it tells to be in the middle of a sentence.
+_MIDDLE = re.compile(r"[a-z]['’]?[a-z]*[ ,]+$")
+
+
 class Finder:
     """Finds the mentions of English entities in texts."""
 
     def __init__(self, entities: Sequence[Entity]) -> None:
         self.entities = entities
         self._possessive = [entity.possessive for entity in entities]
+        self._starts: tuple[str, ...] = ()
         self._table: dict[str, list[tuple[tuple[str, ...], int]]] = {}
         owners: dict[tuple[str, ...], int] = {}
         for number, entity in enumerate(entities):
@@ -180,7 +186,7 @@ class Finder:
         shared: set[tuple[str, ...]] = set()
         for number, entity in enumerate(entities):
             core = entity.core
-            for size in range(1, len(core)):
+            for size in range(1, len(core) if entity.kind != TASK else 0):
                 short = core[:size]
                 alone = size > 1 or _rare(short[0]) or any(name.core == short for name in entity.names)
                 if owners.setdefault(short, number) != number or not alone:
@@ -190,6 +196,7 @@ class Finder:
                 self._table.setdefault(core[0], []).append((core, number))
         for rivals in self._table.values():
             rivals.sort(key=lambda rival: -len(rival[0]))
+        self._starts = tuple(self._table)
 
     def find(self, text: str, forced: Iterable[tuple[int, int, int]] = ()) -> list[Mention]:
         """The mentions in a text, disjoint and in order.
@@ -198,11 +205,14 @@ class Finder:
             text: an utterance or a label.
             forced: (start, end, entity) of spans that name an entity, however they write it.
         """
+        spans = list(forced)
+        found: list[Mention] = []
+        low = text.lower()
+        if not spans and not any(start in low for start in self._starts):
+            return found
         units = Cut(text, "en")
         names = units.names
-        found: list[Mention] = []
         table = self._table
-        spans = list(forced)
         first = 0
         count = len(names)
         while first < count:
@@ -228,11 +238,20 @@ class Finder:
         return found
 
     def _stands(self, word: str, number: int, text: str, units: Cut, first: int, last: int, spans: list[tuple[int, int, int]]) -> bool:
-        """Whether a name of one word that is a frequent word too ("ask") is meant: a span says so, its tail follows, or nothing else is there."""
+        """Whether a name of one word that is a frequent word too ("ask") is meant.
+
+        It is where a span says so, where its tail follows, where it has a capital in the middle of a sentence, and, for the short form of a name
+        with a tail, behind "the" ("the elm").
+        """
         if _rare(word):
             return True
         start, end = units.bounds[first]
         if any(a <= start and end <= b and owner == number for a, b, owner in spans):
+            return True
+        if text[start].isupper() and first and _MIDDLE.search(text[:start]):
+            return True
+        tailed = any(name.tail for name in self.entities[number].names)
+        if tailed and first and units.names[first - 1] in ("the", "called", "named"):
             return True
         following = [name for name in units.names[last : last + 2] if name != "s"]
         if following and any(name.tail[:1] == (following[0],) for name in self.entities[number].names):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,12 +73,16 @@ def make_job(
     for path in paths:
         if not files.is_remote(path) and not files.is_remote(output) and Path(path).resolve().is_relative_to(Path(output).resolve()):
             raise DialmillError(f"{output}: holds the input {path}, which replacing it would delete; name another folder with --output")
+    found = find_inputs(paths, source, allow_missing)
+    for name in recipe.simulated:
+        packaged = str(importlib.resources.files("pipelines") / "simulated" / f"{name}.json")
+        found += [replace(one, number=len(found), shown=f"simulated/{name}.json") for one in find_inputs([packaged], name)]
     corpora = {
         request.source: tuple(find_inputs([request.source]))
         for request in pools.requests(recipe)
         if request.source not in (pools.FROM_INPUT, pools.FROM_TRAIN)
     }
-    return Job(recipe, seed, tuple(find_inputs(paths, source, allow_missing)), output, overwrite, corpora)
+    return Job(recipe, seed, tuple(found), output, overwrite, corpora)
 
 
 def graph(engine: Engine, job: Job, folder: str) -> None:

@@ -18,6 +18,7 @@ from perturbers.rewriter import Rewriter
 from pipelines.errors import UsageError
 
 _SUITE_NAME = re.compile(r"\w(?:[\w.+-]*[\w+-])?")
+_SIMULATED = ("reminder",)
 _STAGES = ("read", "filter", "split", "test_hard")
 Splits = Literal["auto", "official", "hash", "keep"]
 
@@ -34,6 +35,8 @@ class Recipe:
     """
 
     benchmark: str
+    # input besides the user's: simulated corpora (pipelines/simulated/NAME.json)
+    simulated: list[str] = field(default_factory=list)
     # splits
     splits: Splits = "auto"
     fractions: dict[str, float] = field(default_factory=lambda: {"train": 0.8, "valid": 0.1, "test": 0.1})
@@ -79,6 +82,9 @@ class Recipe:
                 raise UsageError(f"there is no split {name!r}; the splits are train, valid and test")
         if not self.fractions or min(self.fractions.values()) < 0 or sum(self.fractions.values()) <= 0:
             raise UsageError("fractions must be numbers of at least 0 with a sum above 0")
+        for name in self.simulated:
+            if name not in _SIMULATED:
+                raise UsageError(f"there is no simulated corpus {name!r}; there are: {', '.join(_SIMULATED)}")
         for key in self.suite_variants:
             suite, dot, split = key.rpartition(".")
             if not dot or suite not in self.perturbations or split not in ("train", "valid", "test"):

@@ -92,3 +92,95 @@ def problems(source: Dialogue, variant: Dialogue, protect: bool = True) -> list[
             seen += [f"{span} is not kept" for was, span in zip(old.spans, new.spans, strict=False) if span.status != was.status]
         found += [f"{variant.dialogue_id} turn {old.turn}: {problem}" for problem in seen]
     return found
+
+
+# ------------------------------------------------------------------ perturbers that change labels, or bring turns in
+
+
+def own_turns(variant: Dialogue) -> Dialogue:
+    """The variant without the turns that were inserted, numbered as the source is."""
+    own = [turn for turn in variant.turns if "inserted" not in turn.labels]
+    return variant.replace(turns=tuple(turn.replace(turn=number) for number, turn in enumerate(own)))
+
+
+def _values(dialogue: Dialogue) -> list[tuple[str, str, str]]:
+    """Every label value in a fixed order, so that those of a variant stand beside those of its source."""
+    found = []
+    for turn in dialogue.turns:
+        found += [(span.domain, span.slot, span.value) for span in turn.spans]
+        found += [(act.domain, act.slot or "", act.value or "") for act in turn.acts]
+        found += [(cell.domain, cell.slot, value) for cell in turn.state for value in cell.values]
+    if dialogue.goal is not None:
+        for cell in (*dialogue.goal.inform, *dialogue.goal.book, *dialogue.goal.fail):
+            found += [(cell.domain, cell.slot, value) for value in cell.values]
+    return found
+
+
+def _plain(text: str, chinese: bool) -> str:
+    return re.sub(r"[\W_]+", "" if chinese else " ", text.lower()).strip()
+
+
+def relabelled(source: Dialogue, variant: Dialogue) -> list[str]:
+    """Everything wrong with `variant` as a copy of `source` in which values were replaced, in text and labels alike."""
+    if len(source.turns) != len(variant.turns):
+        return [f"{variant.dialogue_id}: {len(source.turns)} turns became {len(variant.turns)}"]
+    chinese = source.language == "zh"
+    found = []
+    old, new = _values(source), _values(variant)
+    if [label[:2] for label in old] != [label[:2] for label in new]:
+        return [f"{variant.dialogue_id}: the labels are others"]
+    mapping: dict[tuple[str, str], set[str]] = {}
+    for before, after in zip(old, new, strict=True):
+        mapping.setdefault((before[1], before[2]), set()).add(after[2])
+    found += [f"{label} became {sorted(values)}" for label, values in mapping.items() if len(values) > 1]
+    replaced = {value for (_, value), values in mapping.items() if values != {value}}
+    kept = {value for (_, value), values in mapping.items() if values == {value}}
+    for turn, was in zip(variant.turns, source.turns, strict=True):
+        found += [f"turn {turn.turn}: {problem}" for problem in unreverted_edits(was, turn)]
+        for before, span in zip(was.spans, turn.spans, strict=True):
+            if span.start is None or turn.utterance[span.start : span.end] != span.text:
+                found.append(f"turn {turn.turn}: {span} does not match {turn.utterance!r}")
+            elif span.status != before.status:
+                found.append(f"turn {turn.turn}: {span} was {before.status}")
+            elif _plain(before.text or "", chinese) == _plain(before.value, chinese) and _plain(span.text or "", chinese) not in (
+                _plain(span.value, chinese),
+                _plain(span.value, chinese).removeprefix("the "),
+                "the " + _plain(span.value, chinese),
+            ):
+                found.append(f"turn {turn.turn}: {span.text!r} is not {span.value!r}")
+        text = _plain(turn.utterance, chinese)
+        for value in replaced - kept:
+            plain = _plain(value, chinese)
+            if len(plain) > 2 and re.search(re.escape(plain) if chinese else rf"(?<!\w){re.escape(plain)}(?!\w)", text):
+                found.append(f"turn {turn.turn}: {value!r} is still in {turn.utterance!r}")
+        for value in kept:
+            plain = _plain(value, chinese)
+            if plain in _NO_WORDS or any(plain in _plain(other, chinese) for other in replaced):
+                continue
+            pattern = _pattern(value)
+            if len(pattern.findall(turn.utterance)) < len(pattern.findall(was.utterance)) and not any(
+                pattern.search(other) for other in replaced
+            ):
+                found.append(f"turn {turn.turn}: {value!r} was lost")
+    return [f"{variant.dialogue_id}: {problem}" for problem in found]
+
+
+def inserted(source: Dialogue, variant: Dialogue) -> list[str]:
+    """Everything wrong with `variant` as a copy of `source` in which out-of-scope exchanges were inserted."""
+    found = problems(source, own_turns(variant))
+    state: tuple[object, ...] = ()
+    for before, turn in zip((None, *variant.turns), variant.turns, strict=False):
+        if "inserted" in turn.labels:
+            if turn.original is not None or turn.edits or turn.spans:
+                found.append(f"turn {turn.turn}: an inserted turn has no source and no values")
+            if turn.speaker == "user" and (turn.state != state or "oos" not in turn.labels or (before is not None and before.speaker == "user")):
+                found.append(f"turn {turn.turn}: the state is not carried on, or the turn is no out-of-scope turn")
+            if turn.speaker == "system" and (before is None or "oos" not in before.labels):
+                found.append(f"turn {turn.turn}: a fallback without an out-of-scope turn")
+            values = {value for cell in state for value in getattr(cell, "values", ())} - _NO_WORDS
+            found += [f"turn {turn.turn}: says {value!r}" for value in values if _pattern(str(value)).search(turn.utterance)]
+        elif turn.speaker == "user":
+            state = turn.state
+    if [turn.turn for turn in variant.turns] != list(range(len(variant.turns))):
+        found.append("the turns are not numbered")
+    return [f"{variant.dialogue_id}: {problem}" for problem in found]

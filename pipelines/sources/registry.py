@@ -16,6 +16,7 @@ _REGISTRY = {
     "dialmill": "Dialmill",
     "multiwoz21": "MultiWoz21",
     "multiwoz22": "MultiWoz22",
+    "reminder": "Reminder",
     "risawoz": "RiSAWOZ",
     "sgd": "SchemaGuided",
     "taskmaster": "Taskmaster",

@@ -1,0 +1,91 @@
+"""Times of day: what is one, what it means, and how it is written some minutes later."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perturbers import clock
+
+
+def moved(text: str, minutes: int, language: str = "en", labelled: tuple[str, ...] = (), forced: tuple[tuple[int, int], ...] = ()) -> str:
+    known = frozenset(value for label in labelled if (value := clock.minutes_of(label)) is not None)
+    for time in reversed(clock.times(text, language, known, forced)):
+        text = text[: time.start] + clock.shifted(text, time, minutes) + text[time.end :]
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes", "labelled", "expected"),
+    [
+        ("leave after 19:00 , please", 35, ("19:00",), "leave after 19:35 , please"),
+        ("arrive by 09:50", 15, (), "arrive by 10:05"),
+        ("arrive by 10:05", -15, (), "arrive by 09:50"),
+        ("it leaves at 9:50", 5, ("09:50",), "it leaves at 9:55"),
+        ("the 5:15 one", 20, ("17:15",), "the 5:35 one"),
+        ("at 12:45 then", 30, ("12:45",), "at 13:15 then"),
+        ("7:15pm or 11:40 am", 30, (), "7:45pm or 12:10 pm"),
+        ("by 7 pm please", 60, (), "by 8 pm please"),
+        ("by 7 pm please", 35, (), "by 7:35 pm please"),
+        ("at seven o'clock", 60, ("19:00",), "at eight o'clock"),
+        ("at seven o'clock", 5, ("19:00",), "at 7:05"),
+        ("half past six", 35, ("18:30",), "7:05"),
+        ("quarter to 6", 20, ("17:45",), "6:05"),
+        ("around noon", 25, (), "around 12:25"),
+        ("this afternoon", 25, (), "this afternoon"),
+        ("leave at 7", 30, ("19:00",), "leave at 7:30"),
+        ("leave at 7", 30, ("18:00",), "leave at 7"),
+        ("at 5 people", 30, ("17:00",), "at 5 people"),
+        ("tickets are 10.10 pounds", 30, ("10:10",), "tickets are 10.10 pounds"),
+        ("Wednesday at 21.39", 5, ("21:39",), "Wednesday at 21.44"),
+        ("by 18;30 or 18 30, 18/30", 10, ("18:30",), "by 18;40 or 18 40, 18/40"),
+        ("they cost 4:40 pounds", 10, ("04:40",), "they cost 4:40 pounds"),
+        ("for 2 30 people", 10, ("18:30",), "for 2 30 people"),
+        ("version 21.39", 5, (), "version 21.39"),
+        ("51 minutes, ratio 1:100, 17:30:15", 5, (), "51 minutes, ratio 1:100, 17:30:15"),
+        ("24:30", -45, ("24:30",), "23:45"),
+    ],
+)
+def test_english(text: str, minutes: int, labelled: tuple[str, ...], expected: str) -> None:
+    assert moved(text, minutes, "en", labelled) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes", "expected"),
+    [
+        ("起飞时间当天 10:50，到达12：50", 10, "起飞时间当天 11:00，到达13：00"),
+        ("下午三点半", 35, "下午四点零五分"),
+        ("15点30分出发", 15, "15点45分出发"),
+        ("十点", -60, "九点"),
+        ("两点钟见", 60, "三点见"),
+        ("便宜一点，近一点", 30, "便宜一点，近一点"),
+        ("要1点钟", 15, "要1点15"),
+        ("时长6小时36分，评分4.5分", 30, "时长6小时36分，评分4.5分"),
+        ("几点", 30, "几点"),
+    ],
+)
+def test_chinese(text: str, minutes: int, expected: str) -> None:
+    assert moved(text, minutes, "zh") == expected
+
+
+def test_a_span_shows_what_the_text_alone_does_not() -> None:
+    assert moved("1715 would do", 20, labelled=("17:15",), forced=((0, 4),)) == "1735 would do"
+    assert moved("seven", 60, labelled=("19:00",), forced=((0, 5),)) == "eight"
+    assert moved("1715 would do", 20, labelled=("17:15",)) == "1715 would do"
+
+
+@given(st.sets(st.integers(0, 287).map(lambda n: 5 * n), min_size=1, max_size=6))
+def test_shifts_keep_the_order_the_day_and_hit_no_old_time(found: set[int]) -> None:
+    for shift in clock.shifts(found):
+        assert shift % 5 == 0 and shift != 0 and abs(shift) <= 120
+        assert all(0 <= minutes + shift < 1440 for minutes in found)
+        assert not {(minutes + shift) % 720 for minutes in found} & {minutes % 720 for minutes in found}
+
+
+@given(st.integers(0, 1439), st.integers(-24, 24))
+def test_text_and_label_move_alike(minutes: int, fives: int) -> None:
+    label = f"{minutes // 60:02d}:{minutes % 60:02d}"
+    later = minutes + 5 * fives
+    if 0 <= later < 1440:
+        assert moved(f"at {label} .", 5 * fives, labelled=(label,)) == f"at {later // 60:02d}:{later % 60:02d} ."

@@ -1,0 +1,238 @@
+"""Unseen entities: one replacement for text and labels of the whole dialogue, and nothing old left."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from perturbers.base import OptionError
+from perturbers.coinage import coin, same_shape
+from perturbers.entities import Entities
+from perturbers.rng import Rng
+from schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
+from schemas.edits import edit_text
+from schemas.validate import check_dialogue
+from tests import oracle
+
+Said = tuple[str, list[tuple[str, str, str, str]]]  # utterance, (surface, domain, slot, value)
+
+
+def talk(*said: Said, language: str = "en", goal: Goal | None = None) -> Dialogue:
+    """A dialogue whose turns have a span and an act for every value, and whose state gathers the user's."""
+    turns: list[Turn] = []
+    state: dict[tuple[str, str], str] = {}
+    for number, (text, values) in enumerate(said):
+        spans, acts = [], []
+        for surface, domain, slot, value in values:
+            start = text.index(surface)
+            spans.append(Span(start, start + len(surface), surface, domain, slot, value))
+            acts.append(Act("inform", domain, slot, value))
+            if number % 2 == 0:
+                state[domain, slot] = value
+        cells = tuple(SlotValues(domain, slot, (value,)) for (domain, slot), value in state.items()) if number % 2 == 0 else ()
+        turns.append(Turn(number, "system" if number % 2 else "user", text, spans=tuple(spans), acts=tuple(acts), state=cells))
+    return Dialogue(dialogue_id="D1/standard/0", source="test", source_id="D1", language=language, turns=tuple(turns), goal=goal)
+
+
+ELM = talk(
+    ("I want to stay at an hotel called Elm House, near the Elm House Museum?", [("Elm House", "hotel", "name", "elm house")]),
+    ("The Elm is in the north. Do you mean elm house ?", [("north", "hotel", "area", "north"), ("elm house", "hotel", "name", "elm house")]),
+    ("yes, the elm. book it from 17:15", [("17:15", "hotel", "book time", "17:15")]),
+    ("Booked at 5:15 pm, and 18:00 for dinner.", [("18:00", "restaurant", "time", "18:00")]),
+    goal=Goal("Find elm house before 17:15.", inform=(SlotValues("hotel", "name", ("elm house",)),)),
+)
+
+
+def test_short_forms_follow_and_labels_agree() -> None:
+    for seed in range(20):
+        made = Entities().perturb(ELM, seed)
+        assert check_dialogue(made) == [] and made.goal is not None
+        everything = json.dumps(made.to_dict(), ensure_ascii=False)
+        told = json.dumps([step.reasons for step in made.lineage])
+        texts = " ".join(turn.utterance for turn in made.turns) + made.goal.text
+        assert not re.search(r"\belm\b", texts, re.IGNORECASE) and everything.count("elm house") <= told.count("elm house") + 9
+        new = made.turns[2].state[0].values[0]
+        assert new == made.goal.inform[0].values[0] == made.turns[0].spans[0].value
+        core = new.removesuffix(" house")
+        assert f"the {core}." in made.turns[2].utterance and f"The {core.title()} is" in made.turns[1].utterance
+        assert made.turns[0].spans[0].text == new.title() and made.turns[1].spans[1].text == new
+        assert all(span.status == "kept" for turn in made.turns for span in turn.spans)
+        for before, after in zip(ELM.turns, made.turns, strict=True):
+            assert after.source_text == before.utterance
+            if after.original:
+                assert edit_text(after.original, after.edits) == after.utterance
+
+
+def test_all_times_move_by_one_constant() -> None:
+    shifts = set()
+    for seed in range(20):
+        made = Entities().perturb(ELM, seed)
+        (told,) = (reason for reason in made.lineage[-1].reasons if reason.startswith("times"))
+        shift = int(told.split()[1])
+        shifts.add(shift)
+        assert shift % 5 == 0 and shift
+        new = made.turns[2].spans[0]
+        minutes = 17 * 60 + 15 + shift
+        assert new.text == new.value == f"{minutes // 60:02d}:{minutes % 60:02d}" and new.value in made.turns[2].utterance
+        assert f"{(minutes // 60 - 1) % 12 + 1}:{minutes % 60:02d} pm" in made.turns[3].utterance
+        assert f"{(18 * 60 + shift) // 60}:{(18 * 60 + shift) % 60:02d} for dinner" in made.turns[3].utterance
+        assert made.goal is not None and f"before {new.value}." in made.goal.text
+        assert ELM.turns[1].spans[0].value == made.turns[1].spans[0].value == "north"
+    assert len(shifts) > 5
+
+
+def test_names_alone_leave_times_alone() -> None:
+    made = Entities(slots="names").perturb(ELM, 1)
+    assert "17:15" in made.turns[2].utterance and made.turns[0].spans[0].value != "elm house"
+
+
+def test_b30_a_name_inside_another_is_not_torn() -> None:
+    source = talk(
+        ("i want the north star inn in the north", [("north star inn", "hotel", "name", "north star inn")]),
+        ("the north star inn is north", [("north star inn", "hotel", "name", "north star inn")]),
+        ("and a train from cambridge to the cambridge belfry", [("cambridge", "train", "departure", "cambridge")]),
+        ("the cambridge belfry, then", [("cambridge belfry", "hotel", "name", "cambridge belfry")]),
+    )
+    for seed in range(10):
+        made = Entities().perturb(source, seed)
+        assert made.turns[0].utterance.endswith(" inn in the north") and made.turns[1].utterance.endswith(" inn is north")
+        town, belfry = made.turns[2].spans[0].value, made.turns[3].spans[0].value
+        assert town not in belfry and made.turns[2].utterance == f"and a train from {town} to the {belfry}"
+        assert "north star" not in made.turns[0].utterance
+
+
+@pytest.mark.parametrize(
+    ("surface", "value"),
+    [
+        ("christ 's college", "christ college"),
+        ("Christ's College", "christ college"),
+        ("christs college", "christ college"),
+        ("CHRIST COLLEGE", "christ college"),
+        ("Christ  college", "christ 's college"),
+    ],
+)
+def test_case_and_tokenisation_stay(surface: str, value: str) -> None:
+    source = talk(
+        (f"is {surface} free ?", [(surface, "attraction", "name", value)]),
+        ("yes", []),
+        ("and christ college", [("christ college", "attraction", "name", "christ college")]),
+    )
+    made = Entities().perturb(source, 3)
+    new = made.turns[2].spans[0].value.removesuffix(" college")
+    shown = made.turns[0].spans[0].text or ""
+    assert shown.lower().replace("'", "").replace(" ", "") in (f"{new}scollege".replace(" ", ""), f"{new}college".replace(" ", ""))
+    assert shown.isupper() == surface.isupper() and shown.islower() == surface.islower() and ("'" in shown) == ("'" in surface)
+    assert check_dialogue(made) == []
+
+
+def test_an_article_is_put_right_and_spans_stay_exact() -> None:
+    source = talk(("is there a Zedel pub, or an Oak pub", [("Zedel", "restaurant", "name", "zedel"), ("Oak", "restaurant", "name", "oak")]))
+    vowels = set()
+    for seed in range(40):
+        made = Entities().perturb(source, seed)
+        match = re.fullmatch(r"is there (an?) (\w).* pub, or (an?) (\w).* pub", made.turns[0].utterance)
+        assert match is not None
+        assert (match[1] == "an") == (match[2] in "AEIOU") and (match[3] == "an") == (match[4] in "AEIOU")
+        vowels.add(match[1])
+        assert check_dialogue(made) == []
+    assert vowels == {"a", "an"}
+
+
+def test_a_frequent_word_that_is_a_name_is_left_where_it_cannot_be_told_apart() -> None:
+    source = talk(("i want to ask about ask", [("ask", "restaurant", "name", "ask")]), ("ask away", []))
+    made = Entities().perturb(source, 1)
+    assert made.turns == source.turns
+    assert {skip.reason for skip in made.lineage[-1].skipped} <= {"old_value_remains", "text_and_value_differ"}
+
+
+def test_generic_values_are_no_names() -> None:
+    places = [("the hotel", "taxi", "departure", "hotel"), ("the restaurant", "taxi", "destination", "restaurant")]
+    source = talk(("a taxi from the hotel to the restaurant", places))
+    made = Entities().perturb(source, 1)
+    assert made.turns == source.turns and made.lineage[-1].skipped[0].reason == "nothing_to_replace"
+
+
+def test_codes_keep_their_shape() -> None:
+    source = talk(
+        ("their number?", []),
+        (
+            "01223 is the code, 01223358966 the phone, CB58NT the postcode",
+            [("01223358966", "hotel", "phone", "01223358966"), ("CB58NT", "hotel", "post", "cb58nt")],
+        ),
+        ("thanks", []),
+        ("Reference ZX81QL, train TR2417", [("ZX81QL", "booking", "ref", "ZX81QL"), ("TR2417", "train", "id", "TR2417")]),
+    )
+    made = Entities(slots="all").perturb(source, 2)
+    text = made.turns[1].utterance
+    assert re.fullmatch(r"01223 is the code, 01\d{9} the phone, [A-Z]{2}\d\d[A-Z]{2} the postcode", text) and "358966" not in text
+    assert re.fullmatch(r"Reference [A-Z]{2}\d\d[A-Z]{2}, train TR\d{4}", made.turns[3].utterance)
+    assert made.turns[1].spans[1].value == (made.turns[1].spans[1].text or "").lower()
+    assert check_dialogue(made) == []
+    assert same_shape("Tr-24 x", Rng(1), 2).startswith("Tr-")
+
+
+def test_chinese_names_and_times() -> None:
+    source = talk(
+        ("沃姆精品酒店的评分高吗？下午3点前到。", [("沃姆精品酒店", "酒店", "名称", "沃姆精品酒店")]),
+        ("沃姆精品酒店很好，10:50 的票。", [("10:50", "火车", "出发时间", "当天 10:50")]),
+        ("从北京到上海虹桥，主演是周 杰伦吗", [("北京", "火车", "出发地", "北京"), ("周 杰伦", "电影", "主演", "周杰伦")]),
+        ("是G1，北京南-上海虹桥。", []),
+        language="zh",
+    )
+    for seed in range(10):
+        made = Entities().perturb(source, seed)
+        name, town = made.turns[0].spans[0].value, made.turns[2].spans[0].value
+        assert name.endswith("精品酒店") and name in made.turns[0].utterance and name in made.turns[1].utterance
+        assert made.turns[3].utterance == f"是G1，{town}南-上海虹桥。"
+        assert made.turns[1].spans[0].value == f"当天 {made.turns[1].spans[0].text}"
+        assert "杰" not in made.turns[2].utterance and check_dialogue(made) == []
+
+
+def test_names_from_a_database(tmp_path: Path) -> None:
+    (tmp_path / "hotel_db.json").write_text(json.dumps([{"name": "the zenith lodge"}, {"name": "quoin guest house"}]), "utf-8")
+    seen = set()
+    for seed in range(12):
+        made = Entities(slots="names", db=str(tmp_path / "hotel_db.json")).perturb(ELM, seed)
+        new = made.turns[2].state[0].values[0]
+        seen.add(new)
+        assert new in ("the zenith lodge", "quoin guest house")
+        assert new.removeprefix("the ") in made.turns[1].utterance and check_dialogue(made) == []
+    assert len(seen) == 2
+
+
+def test_values_to_avoid_are_avoided(tmp_path: Path) -> None:
+    (tmp_path / "hotel_db.json").write_text(json.dumps([{"name": "zenith lodge"}, {"name": "quoin guest house"}]), "utf-8")
+    (tmp_path / "train.txt").write_text("Zenith Lodge\n", "utf-8")
+    options = {"slots": "names", "db": str(tmp_path / "hotel_db.json"), "avoid": str(tmp_path / "train.txt")}
+    for seed in range(10):
+        assert Entities.from_options(options).perturb(ELM, seed).turns[2].state[0].values[0] == "quoin guest house"
+
+
+@pytest.mark.parametrize("options", [{"slots": "some"}, {"db": "/no/such.json"}, {"avoid": "/no/such.txt"}])
+def test_options_out_of_range(options: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match="entities"):
+        Entities.from_options(options)
+
+
+def test_coined_names_are_many() -> None:
+    for kind in ("lodging", "restaurant", "sight", "venue", "town", "person"):
+        assert len({coin(kind, "en", Rng(seed)) for seed in range(300)}) > 250
+    for kind in ("lodging", "restaurant", "sight", "person", "title"):
+        assert len({coin(kind, "zh", Rng(seed)) for seed in range(300)}) > 100
+
+
+def test_the_independent_checker_finds_nothing_and_can_find() -> None:
+    made = Entities(slots="all").perturb(ELM, 4)
+    assert oracle.relabelled(ELM, made) == []
+    spoilt = made.replace(turns=(made.turns[0].replace(utterance=made.turns[0].utterance + " Elm House"), *made.turns[1:]))
+    assert oracle.relabelled(ELM, spoilt)
+
+
+def test_golden() -> None:
+    made = Entities(slots="all").perturb(ELM, 3)
+    digest = hashlib.sha256("\n".join(turn.utterance for turn in made.turns).encode()).hexdigest()
+    assert digest[:16] == "4a19b715ed184c0c", "raise Entities.version where a change of its output is meant"

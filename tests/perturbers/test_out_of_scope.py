@@ -1,0 +1,145 @@
+"""Out-of-scope turns: what is one, where it stands, what the system says, and which split may have it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from perturbers.base import OptionError
+from perturbers.chat import phrases
+from perturbers.out_of_scope import OUT_OF_DOMAIN, OutOfScope, candidates, classify, inventory, split_of
+from schemas import Act, Dialogue, SlotValues, Turn
+from schemas.dialogue import decode, encode
+from schemas.validate import check_dialogue
+from tests import oracle
+
+
+def talk(language: str = "en", split: str | None = "test", source_id: str = "D1") -> Dialogue:
+    state = (SlotValues("hotel", "area", ("north",)),)
+    turns = (
+        Turn(0, "user", "I need a hotel in the north .", acts=(Act("inform", "hotel", "area", "north"),), state=state),
+        Turn(1, "system", "What price range ?", acts=(Act("request", "hotel", "pricerange"),)),
+        Turn(2, "user", "Cheap , please .", state=(*state, SlotValues("hotel", "pricerange", ("cheap",)))),
+        Turn(3, "system", "Shall I book it for you ?", acts=(Act("offerbook", "booking"),)),
+        Turn(4, "user", "No , thanks .", acts=(Act("bye", "general"),), state=(*state, SlotValues("hotel", "pricerange", ("cheap",)))),
+    )
+    one = Dialogue(dialogue_id=f"{source_id}/standard/0", source="test", source_id=source_id, language=language, domains=("hotel",), turns=turns)
+    return one.replace(split=split)
+
+
+def test_b34_a_candidate_is_typed_and_only_what_nobody_serves_is_used(tmp_path: Path) -> None:
+    knowledge = tmp_path / "knowledge.json"
+    docs = {"0": {"title": "Do you offer a shuttle service?", "body": "No."}}
+    knowledge.write_text(json.dumps({"hotel": {"1": {"name": "ELM HOUSE", "docs": docs}}}), "utf-8")
+    assert classify("can you book me a train?", "en") == "other_domain"
+    assert classify("is breakfast included?", "en") == "knowledge_seeking"
+    assert classify("is there a shuttle service?", "en") == OUT_OF_DOMAIN
+    assert classify("is there a shuttle service?", "en", str(knowledge)) == "knowledge_seeking"
+    assert classify("what's the score of the match?", "en") == OUT_OF_DOMAIN
+    assert classify("will it be over on monday", "en") == "names_value"
+    assert classify("明天会下雨吗", "zh") == "other_domain" and classify("可以带宠物吗", "zh") == "knowledge_seeking"
+    texts = tmp_path / "mixed.txt"
+    texts.write_text("can you book me a train?\nis breakfast included?\nis there a shuttle service?\nwhat's the score of the match?\n", "utf-8")
+    perturber = OutOfScope(texts=str(texts), knowledge=str(knowledge), train_source="mixed")
+    made = [perturber.perturb(talk(split=split), seed) for seed in range(20) for split in ("train", "valid", "test")]
+    used = {turn.utterance for one in made for turn in one.turns if "oos" in turn.labels}
+    assert used == {"What 's the score of the match ?"} or used == {"What's the score of the match ?"}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_our_own_list_is_long_has_several_topics_and_all_of_it_is_out_of_scope(language: str) -> None:
+    own = candidates("", language)
+    assert inventory("", language) == {OUT_OF_DOMAIN: len(own)} and len(own) >= 150
+    assert len({one.source for one in own}) >= 5 and phrases("en")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_text_stands_in_two_splits_and_train_takes_half_of_one_source(language: str) -> None:
+    own = candidates("", language)
+    training = own[0].source
+    places = {one.text: split_of(one, training) for one in own}
+    first = [one for one in own if one.source == training]
+    assert 0.35 < sum(places[one.text] == "train" for one in first) / len(first) < 0.65
+    assert all(places[one.text] == "test" for one in own if one.source != training)
+    assert "test" in {places[one.text] for one in first}
+    said: dict[str, set[str]] = {}
+    for number in range(150):
+        for split in ("train", "valid", "test"):
+            made = OutOfScope().perturb(talk(language, split, f"D{number}"), 1)
+            said.setdefault(split, set()).update(turn.utterance.casefold() for turn in made.turns if "oos" in turn.labels)
+    assert not said["train"] & said["test"] and not said["train"] & said["valid"] and not said["valid"] & said["test"]
+    assert len(said["train"]) > 15 and len(said["test"]) > 50
+
+
+def test_the_state_is_carried_on_and_the_rest_is_untouched() -> None:
+    for seed in range(40):
+        made = OutOfScope(most=2).perturb(talk(), seed)
+        assert check_dialogue(made) == [] and oracle.inserted(talk(), made) == []
+        assert [turn.turn for turn in made.turns] == list(range(len(made.turns)))
+        own = [turn for turn in made.turns if not turn.inserted]
+        assert [turn.replace(turn=number) for number, turn in enumerate(own)] == list(talk().turns)
+        for turn, answer in zip(made.turns, made.turns[1:], strict=False):
+            if "oos" in turn.labels:
+                before = [one for one in made.turns[: turn.turn] if one.speaker == "user"][-1]
+                assert turn.state == before.state and turn.labels == ("inserted", "oos", "oos_out_of_domain") and turn.acts == ()
+                assert answer.labels == ("inserted", "fallback") and answer.acts[0].act == "fallback" and answer.original is None
+                assert f"inserted: turns {turn.turn} and {answer.turn}: oos_out_of_domain, source " in " ".join(made.lineage[-1].reasons)
+
+
+def test_the_fallback_comes_back_to_what_was_asked() -> None:
+    seen = set()
+    for seed in range(60):
+        made = OutOfScope().perturb(talk(), seed)
+        place = next(turn.turn for turn in made.turns if "oos" in turn.labels)
+        answer, before = made.turns[place + 1], made.turns[place - 1]
+        if before.utterance.startswith("What"):
+            assert "price range" in answer.utterance and answer.acts[1:] == before.acts
+        else:
+            assert answer.utterance.endswith("Shall I book it for you ?")
+        seen.add(before.utterance)
+        assert any(word in answer.utterance for word in ("Sorry ,", "sorry ,", "afraid")) and "can't" not in answer.utterance
+    assert seen == {"What price range ?"}, "nobody changes the subject at a farewell"
+
+
+def test_it_reads_clinc_plain_text_and_our_own_records(tmp_path: Path) -> None:
+    clinc, plain, records = tmp_path / "data_full.json", tmp_path / "quips.txt", tmp_path / "other.jsonl"
+    lists = {"oos_train": [["how tall is the tower", "oos"]], "train": [["what is my balance", "balance"]], "oos_test": [["name a poet", "oos"]]}
+    clinc.write_text(json.dumps(lists), "utf-8")
+    plain.write_text("tell me a riddle\n\ntell me  a riddle\n", "utf-8")
+    other = talk().replace(source="kvret", turns=(Turn(0, "user", "play me the blues now"), Turn(1, "system", "Ok")))
+    records.write_bytes(encode(other) + b"\n")
+    assert decode(records.read_bytes().strip()).source == "kvret"
+    found = candidates(f"{clinc}|{plain}|{records}", "en")
+    assert [tuple(one) for one in found] == [
+        ("how tall is the tower", "clinc"),
+        ("name a poet", "clinc"),
+        ("tell me a riddle", "quips"),
+        ("play me the blues now", "kvret"),
+    ]
+
+
+def test_chance_and_what_it_says_of_those_left_alone() -> None:
+    made = [OutOfScope(chance=0.5).perturb(talk(source_id=f"D{number}"), 1) for number in range(80)]
+    left = [one for one in made if one.lineage[-1].outcome == "skipped"]
+    assert 20 < len(left) < 60 and all(one.lineage[-1].skipped[0].reason == "not_chosen" for one in left)
+
+
+@pytest.mark.parametrize("options", [{"most": 0}, {"chance": 0.0}, {"chance": 1.1}, {"texts": "/no/such.txt"}, {"knowledge": "/no/such.json"}])
+def test_options_out_of_range(options: dict[str, object]) -> None:
+    with pytest.raises(OptionError, match="out_of_scope"):
+        OutOfScope(**options)  # type: ignore[arg-type]
+
+
+def test_a_train_source_must_be_there(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("tell me a riddle\n", "utf-8")
+    with pytest.raises(OptionError, match="there are: a"):
+        OutOfScope(texts=str(tmp_path / "a.txt"), train_source="b")
+
+
+def test_golden() -> None:
+    made = [OutOfScope(most=2).perturb(talk(source_id=f"D{number}"), 3) for number in range(10)]
+    digest = hashlib.sha256("\n".join(turn.utterance for one in made for turn in one.turns).encode()).hexdigest()
+    assert digest[:16] == "23a2cce2a54f1dcf", "raise OutOfScope.version where a change of its output is meant"
