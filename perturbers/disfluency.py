@@ -38,6 +38,8 @@ _REPEATED = words("i i'm a an the to in for is it's of on at my we are and or")
 _REPEATED_PAIRS = frozenset(
     {"can you", "could you", "can i", "could i", "do you", "is there", "are there", "i need", "i want", "i would", "i was", "i will", "what is"}
 )
+#: What comes before "i need" where a speaker is done ("that 's all i need"), or belongs to a farewell ("have a good day").
+_CLOSING = words("all everything have")
 #: Words of thanks and farewell, which come fluently.
 _FLUENT = words("thanks thank goodbye please welcome")
 #: Before such a word a speaker may pause; behind a determiner or preposition as well.
@@ -248,7 +250,7 @@ def _offers_en(view: View, rng: Rng) -> dict[str, list[Insertion]]:
     content = len(tokens) > 2
     if first == 0 or not text[:first].strip():
         offers["initial"].append(Insertion(first, ""))
-        if content and lower[0] in ("i", "can", "could", "is", "are", "do", "what", "please", "we", "i'm", "i'd", "yes") and lower[1] not in ("n't",):
+        if content and lower[0] in ("i", "can", "could", "is", "are", "do", "what", "please", "we", "i'm", "i'd") and lower[1] not in ("n't",):
             begun = _phrase("en", "restart", text, rng)
             if lower[0] not in begun.lower().split():
                 offers["restart"].append(Insertion(first, f"{_capital(begun, text[first:])}{' -' if comma == ' ,' else '-'} "))
@@ -262,7 +264,8 @@ def _offers_en(view: View, rng: Rng) -> dict[str, list[Insertion]]:
         if following == "n't":
             continue
         after_sentence = start > 0 and _SENTENCE_END.search(text[:start]) is not None
-        beside = bool(following) and text[end : end + 1] == " " and tokens[place + 1][0] == end + 1
+        closing = following in ("all", "your") or (place > 0 and lower[place - 1] in _CLOSING)
+        beside = not closing and bool(following) and text[end : end + 1] == " " and tokens[place + 1][0] == end + 1
         if beside and f"{word} {following}" in _REPEATED_PAIRS and place + 2 < len(tokens) and view.free(start, tokens[place + 1][1]):
             last = tokens[place + 1][1]
             if lower[place + 2][:1] not in ("'", "’") and lower[place + 2] not in ("n't", "not") and text[last : last + 1] == " ":

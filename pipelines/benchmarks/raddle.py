@@ -20,9 +20,7 @@ from . import Benchmark
 
 #: The suite of out-of-domain utterances, the one besides `standard` that has training data.
 OOD = "ood"
-#: The suite of unseen entities.
-UNSEEN = "unseen"
-DOMAINS = ("attraction", "hotel", "restaurant", "train", "reminder")
+DOMAINS = ("attraction", "hotel", "restaurant", "train")
 
 _UNSAFE = re.compile(r"[^\w-]")
 
@@ -95,7 +93,7 @@ class Raddle(Benchmark):
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         paths = []
         for suite in suites:
-            for domain in _domains_of(suite):
+            for domain in DOMAINS if suite != OOD else ("attraction",):
                 for split in ("train", "test") if suite in ("standard", OOD) else ("test",):
                     paths.append(f"release/{suite}/{domain}.{split}.soloist.json")
                     if blind and split == "test":
@@ -108,11 +106,6 @@ class Raddle(Benchmark):
         if path.startswith("labels/"):
             return "soloist-labels"
         return "soloist-inputs" if blind and path.endswith(".test.soloist.json") else "soloist"
-
-
-def _domains_of(suite: str) -> tuple[str, ...]:
-    """The domains that a suite has in table 1 of the paper; the reminders are for unseen entities alone."""
-    return ("attraction",) if suite == OOD else DOMAINS if suite in ("standard", UNSEEN) else DOMAINS[:4]
 
 
 def _file_name(domains: tuple[str, ...]) -> str:

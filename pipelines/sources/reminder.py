@@ -1,6 +1,6 @@
 """`reminder`: no corpus but an order for one. A small JSON file says how many dialogues of RADDLE's unseen domain are to be simulated.
 
-    {"dialmill_simulates": "reminder", "seed": 1, "train": 50, "test": 400}
+    {"dialmill_simulates": "reminder", "seed": 1, "train": 50, "valid": 0, "test": 400}
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from perturbers.simulator import simulate
-from pipelines.errors import InputError
+from pipelines.errors import InputError, RecordError
 from schemas import Dialogue
 
 from .base import Kind, Piece, Role, Source, official_split
+
+
+_MOST = 100_000
 
 
 class Order(msgspec.Struct, forbid_unknown_fields=True):
@@ -22,6 +25,7 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
     dialmill_simulates: str
     seed: int
     train: int
+    valid: int
     test: int
 
 
@@ -41,13 +45,20 @@ class Reminder(Source):
             order = msgspec.json.decode(data, type=Order)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(path, f"is no order for a simulation: {error}", "see pipelines/sources/reminder.py") from None
-        if order.dialmill_simulates != self.name or not (order.train >= 0 and 0 <= order.test <= 100_000 - order.train):
+        counts = (order.train, order.valid, order.test)
+        if order.dialmill_simulates != self.name or min(counts) < 0 or sum(counts) > _MOST:
             raise InputError(path, "must simulate reminder, 0 to 100,000 dialogues", "see pipelines/sources/reminder.py")
-        for number in range(order.train + order.test):
+        splits = [b"train"] * order.train + [b"valid"] * order.valid + [b"test"] * order.test
+        for number, split in enumerate(splits):
             source_id = f"RMD{number:05d}"
             yield source_id, "dialogue", msgspec.json.encode([number, order.seed])
-            yield source_id, "split", b"train" if number < order.train else b"test"
+            yield source_id, "split", split
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        number, seed = msgspec.json.decode(next(piece.data for piece in pieces if piece.kind == "dialogue"), type=tuple[int, int])
+        try:
+            number, seed = msgspec.json.decode(next(piece.data for piece in pieces if piece.kind == "dialogue"), type=tuple[int, int])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RecordError("wrong_type", f"expected a number and a seed: {error}") from None
+        if not 0 <= number < _MOST:
+            raise RecordError("wrong_type", f"{number} is no number of a dialogue")
         return simulate(number, seed).replace(split=official_split(pieces))

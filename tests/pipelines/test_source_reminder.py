@@ -59,15 +59,15 @@ def test_its_values_become_unseen() -> None:
 
 def test_the_source_reads_an_order() -> None:
     read = read_paths(registry.get("reminder"), [DATA / "reminder" / "order.json"])
-    assert not read.rejects and [dialogue.split for dialogue in read.dialogues.values()] == ["train"] * 5 + ["test"] * 15
+    assert not read.rejects and [dialogue.split for dialogue in read.dialogues.values()] == ["train"] * 5 + ["valid"] * 5 + ["test"] * 15
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "{}",
-        '{"dialmill_simulates": "reminder", "seed": 1, "train": -1, "test": 4}',
-        '{"dialmill_simulates": "weather", "seed": 1, "train": 1, "test": 4}',
+        '{"dialmill_simulates": "reminder", "seed": 1, "train": -1, "valid": 0, "test": 4}',
+        '{"dialmill_simulates": "weather", "seed": 1, "train": 1, "valid": 0, "test": 4}',
     ],
 )
 def test_a_wrong_order_is_refused(text: str) -> None:
@@ -76,7 +76,7 @@ def test_a_wrong_order_is_refused(text: str) -> None:
 
 
 def test_raddle_has_the_unseen_domain_and_out_of_domain_turns(tmp_path: Path) -> None:
-    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out")
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out", "simulated=reminder")
     standard, unseen, ood = (records(tmp_path / "out", suite) for suite in ("standard", "unseen", "ood"))
     reminders = [one for one in standard if one.source == "reminder"]
     assert {split: sum(one.split == split for one in reminders) for split in ("train", "test")} == {"train": 50, "test": 400}
