@@ -15,7 +15,6 @@ from schemas import Dialogue
 
 from .base import Kind, Piece, Role, Source, official_split
 
-
 _MOST = 100_000
 
 
