@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from typing import Any
 
 import msgspec
@@ -129,7 +129,7 @@ class SplitPlanner:
         self._keep(state, fact.group, f"official {fact.official or 'train'}", place)
         if self.recipe.proportional:
             self._keep(state, fact.group, "hash train", place)
-            self._keep(state, fact.group, "hash test", (-fact.rank, fact.source_id))
+            self._keep(state, fact.group, "hash test", place)
         else:
             self._keep(state, fact.group, f"hash {by_fraction(fact.rank, self.recipe.fractions)}", place)
         return state
@@ -142,7 +142,13 @@ class SplitPlanner:
             low = state["low"].setdefault(group, {}).setdefault(kind, [])
             low.append(place)
             if len(low) > 4 * size + 64:
-                low[:] = nsmallest(size, low)
+                low[:] = self._first(size, kind, low)
+
+    def _first(self, size: int, kind: str, places: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+        """The places that a split of `size` takes: the lowest, but the highest for a test split that shares its ranks with train."""
+        if self.recipe.proportional and kind == "hash test":
+            return nlargest(size, places)[::-1]
+        return nsmallest(size, places)
 
     def merge(self, states: Iterable[dict[str, Any]]) -> dict[str, Any]:
         """The sum of accumulators."""
@@ -208,14 +214,8 @@ class SplitPlanner:
             take = min(size, available)
             if take < size:
                 warnings.append(f"{group or 'all'}: {split} has {take} dialogues of the {size} wanted: the input holds no more")
-            places = nsmallest(take, [tuple(place) for place in low.get(f"{mode} {split}", [])])
-            if not places:
-                bounds[split] = None
-            elif proportional and split == "test":
-                ends = sorted((-rank, source_id) for rank, source_id in places)
-                bounds[split] = (ends[0], ends[-1])
-            else:
-                bounds[split] = (places[0], places[-1])
+            places = self._first(take, f"{mode} {split}", [tuple(place) for place in low.get(f"{mode} {split}", [])])
+            bounds[split] = (places[0], places[-1]) if places else None
         train, test = bounds.get("train"), bounds.get("test")
         if proportional and train and test and test[0][0] <= train[1][0]:
             # Copies of one text share a rank: where the border falls among them, they stay on its train side (case B11).
