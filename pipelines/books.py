@@ -28,12 +28,13 @@ class Books(msgspec.Struct):
     """Counts, and what else a run tells about itself; books of different workers add up in any order.
 
     `notes` counts remarks about the input ("span_mismatch"), `inputs` and `parts` list the files read and written, `faults` the inputs
-    that can't be used, `overlap` the dialogues that stand in two splits.
+    that can't be used, `overlap` the dialogues that stand in two splits, `audit` what blind rankers find in each file of candidate sets.
     """
 
     stages: dict[str, StageCount] = {}
     notes: dict[str, int] = {}
     overlap: dict[str, dict[str, int]] = {}
+    audit: dict[str, dict[str, int]] = {}
     inputs: list[dict[str, Any]] = []
     parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
     faults: list[str] = []
@@ -68,6 +69,10 @@ class Books(msgspec.Struct):
             mine_of_pair = self.overlap.setdefault(pair, {})
             for kind, number in kinds.items():
                 mine_of_pair[kind] = mine_of_pair.get(kind, 0) + number
+        for path, sums in other.audit.items():
+            mine_of_path = self.audit.setdefault(path, {})
+            for name, number in sums.items():
+                mine_of_path[name] = mine_of_path.get(name, 0) + number
         self.inputs += other.inputs
         self.parts += other.parts
         self.faults += other.faults
@@ -83,7 +88,7 @@ class Books(msgspec.Struct):
 
     def stage_list(self) -> list[dict[str, Any]]:
         """The stages as they stand in the manifest, in the order of the graph."""
-        rank = {name: place for place, name in enumerate(("read", "filter", "split"))}
+        rank = {name: place for place, name in enumerate(("read", "lines", "filter", "split"))}
         ordered = sorted(self.stages.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
         return [
             {"name": name, "in": count.entered, "out": count.out, "made": count.made, "rejected": dict(sorted(count.rejected.items()))}

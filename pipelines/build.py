@@ -18,6 +18,7 @@ from pipelines.books import Books, total
 from pipelines.engine import BeamEngine, Engine, PlainEngine
 from pipelines.errors import DialmillError, UsageError
 from pipelines.inputs import InputFile, find_inputs
+from pipelines.noesis.recipe import LogRecipe
 from pipelines.progress import Progress
 from pipelines.recipe import Recipe
 from pipelines.sinks import card, manifest
@@ -25,11 +26,13 @@ from pipelines.sinks.folder import OutputFolder
 from pipelines.sinks.manifest import SPLIT_FILES
 from pipelines.sinks.parts import WriteParts, join_parts
 from pipelines.sources import registry
+from pipelines.sources.base import MessageSource
 from pipelines.stages import pools
 from pipelines.stages.base import Item, Stage
+from pipelines.stages.logs import JoinLogs
 from pipelines.stages.mill import Mill, suite_params
 from pipelines.stages.overlap import CompareBand, CountPairs
-from pipelines.stages.read import JoinAndParse, ReadFile
+from pipelines.stages.read import Contribute, JoinAndParse, ReadFile
 from pipelines.stages.split import Layout, SplitPlanner
 
 #: A shard of an output holds about this many bytes of input.
@@ -82,7 +85,9 @@ def make_job(
         for request in pools.requests(recipe)
         if request.source not in (pools.FROM_INPUT, pools.FROM_TRAIN)
     }
-    return Job(recipe, seed, tuple(found), output, overwrite, corpora)
+    job = Job(recipe, seed, tuple(found), output, overwrite, corpora)
+    _check_sources(job)
+    return job
 
 
 def graph(engine: Engine, job: Job, folder: str) -> None:
@@ -94,19 +99,21 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     wanted = pools.requests(recipe)
     local = [request for request in wanted if request.source in (pools.FROM_INPUT, pools.FROM_TRAIN)]
     contribute = partial(pools.contributions, local) if local else None
-    parse = JoinAndParse(inputs, recipe, job.seed, contribute)
-    parsed = engine.apply("parse and filter", parse, engine.group("join the pieces of a dialogue", read.main))
+    parsed = engine.apply("parse and filter", _parser(job, contribute), engine.group("join the pieces of a dialogue", read.main))
     layout = engine.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
     side, pool_books = gather_pools(engine, job, folder, wanted, layout, parsed.tagged["pool"], licences) if wanted else (layout, [])
-    milled = engine.apply("mill", Mill(recipe, job.seed, benchmarks.get(recipe.benchmark), job.shards), parsed.main, side=side)
+    benchmark = benchmarks.get(recipe.benchmark)
+    milled = engine.apply("mill", Mill(recipe, job.seed, benchmark, job.shards), parsed.main, side=side)
+    finished = benchmark.finish(engine, job, folder, milled.tagged["record"])
 
     pairs = engine.apply("compare across splits", CompareBand(), engine.group("bring similar dialogues together", milled.tagged["band"]))
     overlap = engine.apply("count overlaps", CountPairs(), engine.group("each pair once", pairs.main))
 
-    outs = engine.flatten("all outputs", [read.tagged["out"], parsed.tagged["out"], milled.tagged["out"]])
+    writing = [one for one in (read, parsed, milled, *finished) if "out" in one.tagged]
+    outs = engine.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = engine.apply("write parts", WriteParts(folder, job.params), engine.group("collect shards", outs))
 
-    books = engine.flatten("all books", [one.books for one in (read, parsed, milled, pairs, overlap, parts)] + pool_books)
+    books = engine.flatten("all books", [one.books for one in (read, parsed, milled, *finished, pairs, overlap, parts)] + pool_books)
     engine.apply("write the books", WriteBooks(folder), engine.group("bring the books together", books), side=layout)
 
 
@@ -130,6 +137,28 @@ def gather_pools(
     written = engine.apply("write the pools", pools.WritePool(folder, wanted), engine.group("collect the pools", merged.main))
     paths = engine.combine("find the pools", pools.PoolPaths(), written.main)
     return engine.both("layout and pools", layout, paths), [*books, merged.books, written.books]
+
+
+def _parser(job: Job, contribute: Contribute | None) -> Stage:
+    """The stage that makes dialogues of the pieces: one for each, or the many of a log."""
+    if isinstance(registry.get(job.inputs[0].source), MessageSource):
+        assert isinstance(job.recipe, LogRecipe)
+        return JoinLogs(list(job.inputs), job.recipe, job.seed)
+    return JoinAndParse(list(job.inputs), job.recipe, job.seed, contribute)
+
+
+def _check_sources(job: Job) -> None:
+    """Raises `DialmillError` where the recipe can't take the sources."""
+    logs = {one.source for one in job.inputs if isinstance(registry.get(one.source), MessageSource)}
+    others = {one.source for one in job.inputs} - logs
+    if logs and others:
+        both = f"logs ({', '.join(sorted(logs))}) and dialogues ({', '.join(sorted(others))})"
+        raise DialmillError(f"{both} can't be built together; name one with --format")
+    if logs and not isinstance(job.recipe, LogRecipe):
+        raise DialmillError(f"{job.inputs[0].shown} is a log of many conversations; `dialmill disentangle` makes dialogues of it, which this takes")
+    if others and isinstance(job.recipe, LogRecipe):
+        raise DialmillError(f"{job.recipe.benchmark} reads IRC logs, and {job.inputs[0].shown} is of {job.inputs[0].source}")
+    benchmarks.get(job.recipe.benchmark).check(job)
 
 
 class WriteBooks(Stage):
@@ -292,9 +321,16 @@ def _finish_files(job: Job, folder: str, books: Books) -> list[dict[str, Any]]:
     outputs = []
     for path in sorted(shards):
         for made, size, digest in join_parts(folder, path, shards[path], job.params):
-            schema = expected.get(path) or benchmark.schema_of(path, blind) or ("reject" if path.startswith("rejects/") else "dialogue")
+            schema = expected.get(path) or benchmark.schema_of(path, blind) or _schema_by_place(path)
             outputs.append({"path": made, "sha256": digest, "bytes": size, "records": records[path], "schema": schema})
     return outputs
+
+
+def _schema_by_place(path: str) -> str | None:
+    """The schema of a file that no benchmark claims; tables and texts have none."""
+    if path.endswith((".tsv", ".txt")):
+        return None
+    return "reject" if path.startswith("rejects/") else "dialogue"
 
 
 def recipe_text(job: Job) -> str:

@@ -96,6 +96,22 @@ def _parser() -> argparse.ArgumentParser:
     perturb.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a key of the recipe; repeatable")
     perturb.set_defaults(run=_perturb)
 
+    disentangle = commands.add_parser("disentangle", help="reply links and conversations of IRC logs")
+    _add_run_options(disentangle)
+    disentangle.add_argument("--model", metavar="FILE", help="a link model of your own (default: the one that comes with dialmill)")
+    disentangle.add_argument("--min-confidence", type=float, metavar="P", help="keep conversations whose links are this sure (0 to 1)")
+    disentangle.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a key of the recipe; repeatable"
+    )
+    disentangle.set_defaults(run=_disentangle)
+
+    score = commands.add_parser("score", help="score predictions")
+    score.add_argument("benchmark", metavar="BENCHMARK", help="disentanglement")
+    score.add_argument("--gold", required=True, metavar="DIR", help="the right answers: an output folder, or the official release's layout")
+    score.add_argument("--predictions", required=True, metavar="DIR", help="what is to be scored")
+    _add_output_options(score)
+    score.set_defaults(run=_score)
+
     validate = commands.add_parser("validate", help="check a file of a known kind, ours or a source's, record by record")
     validate.add_argument("path", metavar="PATH", help="a file, or a folder whose files of known kinds are checked")
     validate.add_argument("--schema", metavar="NAME", help="see `dialmill list schemas`; inferred without")
@@ -173,6 +189,30 @@ def _perturb(options: argparse.Namespace, beam_options: list[str]) -> int:
     plan = recipe.load("perturb", None, _settings(options))
     plan = dataclasses.replace(plan, suites=["standard", *chains], perturbations=chains, variants=options.variants)
     return _run(options, plan, beam_options)
+
+
+def _disentangle(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines import recipe
+
+    settings = list(_settings(options))
+    if options.model is not None:
+        settings.append(f"model={options.model}")
+    if options.min_confidence is not None:
+        settings.append(f"min_confidence={options.min_confidence}")
+    return _run(options, recipe.load("disentangle", None, settings), beam_options)
+
+
+def _score(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines.scoring import disentanglement
+
+    if options.benchmark != "disentanglement":
+        raise UsageError(f"there is no scorer {options.benchmark!r}; the known ones are: disentanglement")
+    _check_json(options)
+    scores = disentanglement.score(options.gold, options.predictions)
+    _write_json(options, scores)
+    if not options.quiet and options.json_file != "-":
+        print(disentanglement.table(scores))
+    return 0
 
 
 def _settings(options: argparse.Namespace) -> list[str]:

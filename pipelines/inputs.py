@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,6 +88,9 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
         except InputError as error:
             if not (allow_missing and error.problem == _EMPTY):
                 faults.append(str(error))
+    for one in sources:
+        hidden = one.shadowed([item.path for item in found if item.source == one.name and item.role == "dialogues"])
+        found = [replace(item, role="form") if item.path in hidden and item.source == one.name else item for item in found]
     if faults:
         raise DialmillError("\n".join(faults))
     if not any(item.role == "dialogues" for item in found):

@@ -140,9 +140,16 @@ class Recipe:
         return dataclasses.asdict(self)
 
 
-def known_keys() -> list[str]:
+def recipe_class(benchmark: str) -> type[Recipe]:
+    """The class of a benchmark's recipes."""
+    from pipelines import benchmarks
+
+    return benchmarks.get(benchmark).recipe()
+
+
+def known_keys(kind: type[Recipe] = Recipe) -> list[str]:
     """The keys of a recipe."""
-    return [item.name for item in dataclasses.fields(Recipe) if item.name != "benchmark"]
+    return [item.name for item in dataclasses.fields(kind) if item.name != "benchmark"]
 
 
 def load(benchmark: str, file: str | None = None, settings: Iterable[str] = ()) -> Recipe:
@@ -171,7 +178,8 @@ def load(benchmark: str, file: str | None = None, settings: Iterable[str] = ()) 
         else:
             values[key] = value
     values.pop("benchmark", None)
-    return Recipe(benchmark=benchmark, **_typed(values))
+    kind = recipe_class(benchmark)
+    return kind(benchmark=benchmark, **_typed(values, kind))
 
 
 def _load_yaml(text: str, name: str) -> dict[str, Any]:
@@ -186,11 +194,12 @@ def _load_yaml(text: str, name: str) -> dict[str, Any]:
     return loaded
 
 
-def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
-    hints = get_type_hints(Recipe)
-    unknown = sorted(set(values) - set(known_keys()))
+def _typed(values: Mapping[str, Any], kind: type[Recipe]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    known = known_keys(kind)
+    unknown = sorted(set(values) - set(known))
     if unknown:
-        raise UsageError(f"unknown recipe key {', '.join(map(repr, unknown))}; the known keys are: {', '.join(known_keys())}")
+        raise UsageError(f"unknown recipe key {', '.join(map(repr, unknown))}; the known keys are: {', '.join(known)}")
     return {key: coerce(key, hints[key], value) for key, value in values.items()}
 
 

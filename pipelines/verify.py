@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.errors import InputError, UsageError
+from pipelines.noesis.check import check_release
 from pipelines.stages.overlap import measure, signature
 from pipelines.stages.split import SPLITS
 from schemas.dialogue import STANDARD, Dialogue, decode
@@ -87,6 +88,10 @@ def verify_folder(folder: str) -> Findings:
         _check_records(root, manifest, findings)
     if not findings.problems:
         _check_overlap(root, manifest, findings)
+    if not findings.problems and "candidates" in manifest["recipe"]:
+        checked, problems = check_release(root, manifest)
+        findings.checked += checked
+        findings.problems += problems
     return findings
 
 

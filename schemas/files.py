@@ -20,6 +20,7 @@ _BY_NAME = {
     "logs.json": "dstc9-logs",
     "labels.json": "dstc9-labels",
     "knowledge.json": "dstc9-knowledge",
+    "*_subtask_?.json": "noesis",
     "data.json": "multiwoz21",
     "dialogues_*.json": "multiwoz22",
 }
@@ -126,6 +127,8 @@ def _line_kind(path: Path) -> str:
                 record = parse(line.rstrip(b"\r\n"))
             except JsonError:
                 continue
+            if isinstance(record, dict) and {"name", "section", "text"} == record.keys():
+                return "noesis-manuals"
             if isinstance(record, dict) and {"turns", "reason"} & record.keys():
                 return "dialogue" if "turns" in record else "reject"
     return "reject" if "rejects" in path.parts else "dialogue"
@@ -207,7 +210,12 @@ def _document_kind(document: Any, name: str) -> str | None:
         if isinstance(first, list) and (not first or (isinstance(first[0], dict) and "speaker" in first[0])):
             return "dstc9-logs"
         keys = first.keys() if isinstance(first, dict) else set()
+        if {"example-id", "messages-so-far"} <= keys:
+            message = first["messages-so-far"][0] if isinstance(first["messages-so-far"], list) and first["messages-so-far"] else {}
+            return "noesis-dstc8" if isinstance(message, dict) and "date" in message else "noesis"
         for kind, marks in (
+            ("noesis-conversations", {"conversation-id", "messages", "data-split"}),
+            ("noesis-courses", {"Course", "CourseTitle"}),
             ("soloist", {"history", "reply"}),
             ("soloist-inputs", {"history", "name"}),
             ("soloist-labels", {"belief", "reply"}),

@@ -8,12 +8,15 @@ from __future__ import annotations
 import importlib
 from abc import ABC
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pipelines.errors import UsageError
+from pipelines.recipe import Recipe
 from schemas import Dialogue
 
 if TYPE_CHECKING:
+    from pipelines.build import Job
+    from pipelines.engine import Engine, Outputs
     from pipelines.stages.base import Out
 
 
@@ -24,6 +27,28 @@ class Benchmark(ABC):
     about: ClassVar[str]  #: one line for `dialmill list benchmarks`
     paper: ClassVar[str] = ""
 
+    #: Whether `finish` is called with the dialogues of all splits.
+    takes_records: ClassVar[bool] = False
+
+    def recipe(self) -> type[Recipe]:
+        """The recipe class: its fields are the keys that this benchmark knows."""
+        return Recipe
+
+    def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
+        """The benchmark's own end of the graph, for what needs more than one dialogue at a time, such as candidate pools.
+
+        Args:
+            records: (source id, packed (split or None, squeezed dialogue, extra)) of every dialogue that was read and passed the filters.
+
+        Returns:
+            Outputs of the applied stages, whose "out" collections go to the sink, and whose books to the books.
+        """
+        return []
+
+    def check(self, job: Job) -> None:
+        """Raises `DialmillError` where this benchmark can't be built from the job's inputs."""
+        return
+
     def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
         """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs."""
         return ()
@@ -32,18 +57,31 @@ class Benchmark(ABC):
         """Every release file (path -> schema name), so that those without records exist as well."""
         return {}
 
+    def expected(self, recipe: Recipe) -> dict[str, str]:
+        """Every release file that a recipe asks for (path -> schema, "" for tables)."""
+        return self.release_files(recipe.suites, recipe.held_out_labels)
+
     def schema_of(self, path: str, blind: bool) -> str | None:
         """The schema of a release file that `release_files` can't foresee, None if `path` is no such file."""
         return None
 
 
 #: name -> class, in the module of the same name.
-_REGISTRY = {"perturb": "Perturb", "raddle": "Raddle", "splits": "Splits"}
+_REGISTRY = {
+    "disentangle": "Disentangle",
+    "noesis-advising": "NoesisAdvising",
+    "noesis-ubuntu": "NoesisUbuntu",
+    "perturb": "Perturb",
+    "raddle": "Raddle",
+    "splits": "Splits",
+}
+#: Those with a command of their own.
+COMMANDS = ("disentangle", "perturb")
 
 
 def names() -> list[str]:
     """The benchmarks that `dialmill build` knows."""
-    return sorted(name for name in _REGISTRY if name != "perturb")
+    return sorted(name for name in _REGISTRY if name not in COMMANDS)
 
 
 def get(name: str) -> Benchmark:
@@ -54,5 +92,5 @@ def get(name: str) -> Benchmark:
     """
     if name not in _REGISTRY:
         raise UsageError(f"there is no benchmark {name!r}; the known ones are: {', '.join(names())}")
-    benchmark: Benchmark = getattr(importlib.import_module(f"pipelines.benchmarks.{name}"), _REGISTRY[name])()
+    benchmark: Benchmark = getattr(importlib.import_module(f"pipelines.benchmarks.{name.replace('-', '_')}"), _REGISTRY[name])()
     return benchmark

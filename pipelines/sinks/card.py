@@ -83,6 +83,13 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
     for stage in manifest["stages"]:
         rejected = ", ".join(f"{reason} {number:,}" for reason, number in stage["rejected"].items()) or "0"
         lines.append(f"| {stage['name']} | {stage['in']:,} | {stage['made']:,} | {stage['out']:,} | {rejected} |")
+    if manifest.get("audit"):
+        lines += ["", "## Audit of the candidates", ""]
+        lines += ["Recall at 1 of rankers that know nothing of dialogue; the first three should stand near chance.", ""]
+        lines += ["| file | examples | chance | first | longest | names | TF-IDF |", "|---|---|---|---|---|---|---|"]
+        for path, found in manifest["audit"].items():
+            figures = " | ".join(f"{found[name]:.4f}" for name in ("chance", "first", "longest", "names", "tfidf"))
+            lines.append(f"| {path} | {found['examples']:,} | {figures} |")
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
     lines += ["", "The recipe, seed and a sha256 of every file stand in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]

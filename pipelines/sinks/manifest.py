@@ -10,6 +10,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from pipelines import benchmarks
+from pipelines.noesis.audit import rates, suspicions
 from schemas.version import VERSION
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def expected_files(job: Job) -> dict[str, str]:
     found = {f"dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in SPLIT_FILES}
     if recipe.held_out_labels:
         found |= {f"labels/dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in ("test", "test_hard")}
-    return found | benchmarks.get(recipe.benchmark).release_files(recipe.suites, recipe.held_out_labels)
+    return found | benchmarks.get(recipe.benchmark).expected(recipe)
 
 
 def entry(path: str, content: bytes) -> dict[str, Any]:
@@ -47,7 +48,13 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) 
     absent = books.notes.get("listed_but_absent", 0)
     if absent:
         warnings.append(f"{absent} ids stand in split lists but not in the input")
-    notes = {name: number for name, number in sorted(books.notes.items()) if name != "listed_but_absent" and not _WORDED.fullmatch(name)}
+    short = books.notes.get("pool_short", 0)
+    if short:
+        warnings.append(f"pool_short: {short} examples have fewer candidates than wanted: too few utterances differ, and none is repeated")
+    audited = {path: rates(sums) for path, sums in sorted(books.audit.items())}
+    warnings += [one for path, measured in audited.items() for one in suspicions(path, measured)]
+    told = ("listed_but_absent", "pool_short")
+    notes = {name: number for name, number in sorted(books.notes.items()) if name not in told and not _WORDED.fullmatch(name)}
     if notes:
         warnings.append("the sources have flaws that were handled by rule: " + ", ".join(f"{name} {number}" for name, number in notes.items()))
     warnings += _rejections(books)
@@ -70,6 +77,7 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) 
         "outputs": outputs,
         "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(books.overlap.items())},
         "notes": dict(sorted(books.notes.items())),
+        **({"audit": audited} if audited else {}),
         "warnings": warnings,
     }
 

@@ -25,6 +25,11 @@ def has_parquet(path: str) -> bool:
     return path.endswith(".jsonl") and "dialogues/" in path
 
 
+def is_lines(path: str) -> bool:
+    """Whether an output holds one record a line, and not one JSON array."""
+    return path.endswith((".jsonl", ".tsv", ".txt"))
+
+
 def part_path(folder: str, path: str, shard: int) -> str:
     """Where a part of an output lies while the run lasts."""
     return files.join(folder, "parts", f"{path}.{shard:04d}")
@@ -47,9 +52,10 @@ class WriteParts(Stage):
         key, values = element
         path, shard = key.rsplit("\t", 1)
         pieces = out_pieces(values)
-        # Release files are JSON arrays, whose elements are parted by commas.
-        content = (b"\n" if path.endswith(".jsonl") else b",\n").join(piece[2] for piece in pieces)
-        if path.endswith(".jsonl"):
+        lines = is_lines(path)
+        # Other release files are JSON arrays, whose elements are parted by commas.
+        content = (b"\n" if lines else b",\n").join(piece[2] for piece in pieces)
+        if lines:
             content += b"\n"
         with files.create(part_path(self.folder, path, int(shard))) as stream:
             stream.write(content)
@@ -81,7 +87,7 @@ def write_rows(stream: Any, contents: Iterable[bytes], params: Params) -> int:
 
 def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams) -> Iterator[tuple[str, int, str]]:
     """Joins the parts of an output into its file (and its Parquet twin) in `folder`; yields (path, bytes, sha256) of each file made."""
-    array = not path.endswith(".jsonl")
+    array = not is_lines(path)
     hasher, size = hashlib.sha256(), 0
     with files.create(files.join(folder, path)) as stream:
 

@@ -11,25 +11,30 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from pipelines.errors import InputError, RecordError
-from schemas import Dialogue, Step, Turn
+from schemas import Dialogue, Message, Step, Turn
 
 from .spans import Settled
 
-Kind = Literal["dialogue", "acts", "split"]
-#: What a file is to a source: it holds dialogues, their acts, or the ids of a split; or it is known and not needed ("other").
-Role = Literal["dialogues", "acts", "splits", "other"]
+if TYPE_CHECKING:
+    from pipelines.irc.logs import Log
+
+Kind = Literal["dialogue", "acts", "split", "links", "form"]
+#: What a file is to a source: it holds dialogues (or a log of them), their acts, the ids of a split, reply links of a log, or a log that is read in
+#: another form ("form", whose lines are counted), knowledge that goes with them; or it is known and not needed ("other").
+Role = Literal["dialogues", "acts", "splits", "links", "form", "knowledge", "other"]
 
 
 class Piece(NamedTuple):
     """What one file says about one dialogue.
 
-    `kind` is "dialogue" (its JSON), "acts" (its acts' JSON) or "split" (the name train, valid or test in ASCII). `file` and `index` tell where it
-    stood: the number of the input file in sorted order, and the position in it, from 0.
+    `kind` is "dialogue" (its JSON, or a whole log), "acts" (its acts' JSON), "split" (the name train, valid or test in ASCII), "links" (the reply
+    links of a log) or "form" (the number of lines of another form of it). `file` and `index` tell where it stood: the number of the input
+    file in sorted order, and the position in it, from 0.
     """
 
     kind: Kind
@@ -67,6 +72,38 @@ class Source(ABC):
         Raises:
             RecordError: this one dialogue can't be used (missing_key, wrong_type, odd_turn_order, lone_surrogate, bad_number, ...).
         """
+
+    def shadowed(self, paths: Sequence[str]) -> set[str]:
+        """Of files with dialogues, those that hold in another form what a file beside them holds: they are not read."""
+        return set()
+
+    def extra(self, pieces: Sequence[Piece]) -> bytes:
+        """What a benchmark needs of a parsed dialogue and a `Dialogue` has no place for, as packed by the source."""
+        return b""
+
+
+class MessageSource(Source):
+    """A source of chat logs, in which the messages of many conversations alternate: a "dialogue" piece is a whole log."""
+
+    @abstractmethod
+    def read(self, source_id: str, pieces: Sequence[Piece]) -> tuple[Log, list[tuple[int, int]] | None]:
+        """A log from its pieces, and its reply links (antecedent, message) where they come with it.
+
+        Raises:
+            RecordError: this log can't be used (line_counts_differ, bad_links).
+        """
+
+    @abstractmethod
+    def messages(self, source_id: str, pieces: Sequence[Piece]) -> list[Message]:
+        """A log as `Message` records, one for each line.
+
+        Raises:
+            RecordError: as `read`.
+        """
+
+    def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
+        """A log holds many dialogues, which reply links tell apart (`pipelines.stages.logs`), so this refuses."""
+        raise RecordError("not_disentangled", f"{source_id} is a log of many conversations; `dialmill disentangle` takes them apart")
 
 
 def official_split(pieces: Sequence[Piece]) -> Any:

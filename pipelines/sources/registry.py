@@ -10,6 +10,7 @@ from .base import Source
 
 #: name -> class, in the module of the same name.
 _REGISTRY = {
+    "advising": "Advising",
     "clinc": "Clinc",
     "convlab": "ConvLab",
     "crosswoz": "CrossWOZ",
@@ -20,6 +21,7 @@ _REGISTRY = {
     "risawoz": "RiSAWOZ",
     "sgd": "SchemaGuided",
     "taskmaster": "Taskmaster",
+    "ubuntu_irc": "UbuntuIrc",
 }
 
 

@@ -39,7 +39,7 @@ def suite_params(perturber: Perturber) -> dict[str, set[type]]:
 class Mill(Stage):
     """One dialogue into all of its records. Side input: the `Layout` of the splits, and where the pools of the perturbers lie."""
 
-    tags = ("out", "band")
+    tags = ("out", "band", "record")
 
     def __init__(self, recipe: Recipe, seed: int, benchmark: Benchmark, shards: int) -> None:
         self.recipe, self.seed, self.benchmark, self.shards = recipe, seed, benchmark, shards
@@ -52,7 +52,7 @@ class Mill(Stage):
 
     def process(self, element: Item, side: Layout | tuple[Layout, dict[str, str]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
-        file, index, fact, packed = msgspec.msgpack.decode(data, type=tuple[str, int, Fact, bytes])
+        file, index, fact, packed, extra = msgspec.msgpack.decode(data, type=tuple[str, int, Fact, bytes, bytes])
         assert side is not None
         layout, pools = side if isinstance(side, tuple) else (side, {})
         if not self.bound:
@@ -61,6 +61,8 @@ class Mill(Stage):
         split, reason = layout.assign(fact, self.recipe)
         counted = self.books.stage("split")
         counted.entered += 1
+        if self.benchmark.takes_records:
+            yield "record", (source_id, msgspec.msgpack.encode((split, packed, extra)))
         if split is None:
             self.books.reject("split", reason)
             yield "out", Reject("split", reason, fact.group, file, index, source_id).out().item(1)

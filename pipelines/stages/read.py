@@ -22,7 +22,7 @@ from .filters import refusal
 from .split import Fact, fact_of
 
 _PLACE = struct.Struct(">cII")
-_KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split"}
+_KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split", b"l": "links", b"f": "form"}
 
 
 class ReadFile(Stage):
@@ -90,7 +90,7 @@ class JoinAndParse(Stage):
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         source_id, values = element
-        pieces = sorted(_piece(value) for value in values)
+        pieces = sorted(as_piece(value) for value in values)
         # Sorted by file and place, so that the first dialogue of an id wins whatever the order of arrival.
         dialogues = sorted((piece for piece in pieces if piece.kind == "dialogue"), key=lambda piece: piece[1:3])
         if not dialogues:
@@ -109,7 +109,8 @@ class JoinAndParse(Stage):
             yield self._reject("read", RecordError("duplicate_id", kept), piece, source_id)
         mine = [piece for piece in pieces if self.inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
         try:
-            dialogue = source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
+            mine = [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine]
+            dialogue = source.parse(source_id, mine)
         except RecordError as error:
             yield self._reject("read", error, first, source_id)
             return
@@ -135,7 +136,7 @@ class JoinAndParse(Stage):
         filtered.out += 1
         packed = squeeze(pack(dialogue))
         yield "fact", ("fact", msgspec.msgpack.encode(fact))
-        yield "main", (source_id, msgspec.msgpack.encode((self.inputs[first.file].shown, first.index, fact, packed)))
+        yield "main", (source_id, msgspec.msgpack.encode((self.inputs[first.file].shown, first.index, fact, packed, source.extra(mine))))
 
     def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
         self.books.reject(stage, error.reason)
@@ -149,7 +150,7 @@ def parse_pieces(source_id: str, values: Iterable[bytes], inputs: list[InputFile
     Raises:
         RecordError: it can't be read.
     """
-    pieces = sorted(_piece(value) for value in values)
+    pieces = sorted(as_piece(value) for value in values)
     first = min((piece for piece in pieces if piece.kind == "dialogue"), key=lambda piece: piece[1:3], default=None)
     if first is None:
         return None
@@ -158,7 +159,8 @@ def parse_pieces(source_id: str, values: Iterable[bytes], inputs: list[InputFile
     return source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
 
 
-def _piece(value: bytes) -> Piece:
+def as_piece(value: bytes) -> Piece:
+    """A piece as it travels; its data stays squeezed where it may be large."""
     kind, file, index = _PLACE.unpack_from(value)
     data = value[_PLACE.size :]
     return Piece(_KINDS[kind], file, index, unsqueeze(data) if kind == b"s" else data)

@@ -1,0 +1,220 @@
+"""The stages between conversations and release files: gather the pool, then draw every example's candidates while its file is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from perturbers.rng import Rng, key_number
+from pipelines import files
+from pipelines.books import Books
+from pipelines.sinks.parts import part_path
+from pipelines.stages.base import Item, Out, Stage, squeeze, unsqueeze
+
+from . import audit, examples
+from .draw import Draw
+from .examples import Example
+from .keys import candidate_key, key_hash, token_hashes
+from .pool import SHARED, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
+from .recipe import SelectionRecipe
+from .release import responses_path
+
+#: Parts in which a pool is gathered.
+_POOL_SHARDS = 32
+#: Bytes of input that an example file's shard is made from.
+_SHARD_BYTES = 6 << 20
+
+
+def example_shards(bytes_in: int) -> int:
+    """Shards of a release file: its candidates make it many times larger than its conversations."""
+    return max(1, min(256, bytes_in // _SHARD_BYTES))
+
+
+def contribution(text: str, flags: int) -> Iterable[tuple[str, Item]]:
+    """What a text gives to the pool: one item, none if it is empty."""
+    found = utterance(text, flags)
+    if found is not None:
+        yield "utterance", (f"{found[0] * _POOL_SHARDS >> 61:03}", found[1])
+
+
+def packed_example(path: str, example: Example, shards: int) -> tuple[str, Item]:
+    """An example on its way to its file."""
+    return "example", (f"{path}\t{example.order[0] * shards // 256}", squeeze(msgspec.msgpack.encode(example)))
+
+
+class PoolShard(Stage):
+    """All candidates with nearby keys into a part of the pool, each once."""
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        said = list(element[1])
+        shard, number = shard_of(said)
+        counted = self.books.stage("pool")
+        counted.entered += len(said)
+        counted.out += number
+        if len(said) > number:
+            self.books.reject("pool", "same_candidate", len(said) - number)
+        yield "main", ("", squeeze(msgspec.msgpack.encode((element[0], shard))))
+
+
+class JoinPool(Stage):
+    """The parts into a pool below `folder`, and the shared pool into its release file."""
+
+    def __init__(self, folder: str, recipe: SelectionRecipe, form: examples.Form, shared_path: str | None) -> None:
+        self.folder, self.recipe, self.form, self.shared_path = folder, recipe, form, shared_path
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        shards = sorted(msgspec.msgpack.decode(unsqueeze(value), type=tuple[str, bytes]) for value in element[1])
+        place = files.join(self.folder, "parts", "pool")
+        size = self.recipe.pool_size if self.shared_path else None
+        info = join_shards([data for _, data in shards], place, size, self.recipe.distractors == "similar")
+        if self.shared_path:
+            self._write_shared(open_pool(place), self.shared_path)
+        yield "main", ("", msgspec.msgpack.encode(info))
+
+    def _write_shared(self, pool: Pool, path: str) -> None:
+        number = size = 0
+        with files.create(part_path(self.folder, path, 0)) as stream:
+            for at in pool.members(SHARED).tolist():
+                text = pool.text(at)
+                line = f"{examples.candidate_id(text, self.form)}\t{text}\n".encode()
+                stream.write(line)
+                number, size = number + 1, size + len(line)
+        self.books.add(Books(parts=[(path, 0, number, size)]))
+
+
+class OnePool:
+    """The one pool of a build, as a value for side inputs; None where nothing was said."""
+
+    def create(self) -> PoolInfo | None:
+        """Nothing yet."""
+        return None
+
+    def add(self, state: PoolInfo | None, item: Item) -> PoolInfo | None:
+        """The pool."""
+        return msgspec.msgpack.decode(item[1], type=PoolInfo)
+
+    def merge(self, states: Iterable[PoolInfo | None]) -> PoolInfo | None:
+        """The one that isn't None."""
+        return next((state for state in states if state is not None), None)
+
+    def layout(self, state: PoolInfo | None) -> PoolInfo | None:
+        """The pool as workers get it."""
+        return state
+
+
+class WriteExamples(Stage):
+    """All examples of one shard of a release file, with their candidates, into a part file. Side input: the pool.
+
+    The candidates never travel: a hundred for each example would be a hundred times the conversations.
+    """
+
+    tags = ("out",)
+
+    def __init__(
+        self, folder: str, recipe: SelectionRecipe, form: examples.Form, seed: int, none_scenarios: frozenset[int], shared: int | None
+    ) -> None:
+        self.folder, self.recipe, self.form, self.seed = folder, recipe, form, seed
+        self.none_scenarios, self.shared = none_scenarios, shared
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: PoolInfo | None = None) -> Iterable[tuple[str, Item]]:
+        assert side is not None
+        path, shard = element[0].rsplit("\t", 1)
+        made = sorted((msgspec.msgpack.decode(unsqueeze(value), type=Example) for value in element[1]), key=lambda one: (one.order, one.number))
+        pool = open_pool(side.folder)
+        draw = Draw(pool, self.recipe.candidates, self.recipe.distractors == "similar", self.recipe.pool_scope == "split")
+        without = self._without_answer(made)
+        audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[: audit.SAMPLE])
+        total: dict[str, int] = {}
+        size = 0
+        blind = self.recipe.held_out_labels and made[0].split == "test"
+        with files.create(part_path(self.folder, path, int(shard))) as stream:
+            for place, one in enumerate(made):
+                if one.scenario == self.shared:
+                    at = pool.find(key_hash(candidate_key(one.answers[0])))
+                    # As the pool has it, which may write the same answer with another comma.
+                    answers, options = ([pool.text(at)] if at is not None else one.answers), None
+                else:
+                    answers, options = self._options(one, one.number in without, draw)
+                    if one.number in audited and answers:
+                        right = [options.index(answer) for answer in answers]
+                        audit.add(total, audit.measure([text for _, text, _, _ in one.messages], options, right, self._idf(pool)))
+                data = (b",\n" if place else b"") + examples.record(one, answers, options, self.form, blind)
+                stream.write(data)
+                size += len(data)
+                yield from self._ground_truth(path, one, answers, blind)
+        self.books.add(Books(parts=[(path, int(shard), len(made), size)], audit={path: total} if total else {}))
+
+    def _without_answer(self, made: list[Example]) -> set[int]:
+        """The examples whose answer is taken away, the configured share of them."""
+        if made[0].scenario not in self.none_scenarios or made[0].scenario == self.shared:
+            return set()
+        ranked = sorted((one.number for one in made), key=lambda number: key_number(self.seed, "none@1", number))
+        return set(ranked[: round(self.recipe.none_share * len(made))])
+
+    def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[str], list[str]]:
+        """The answers that stand among the options (none, where the example shall have none), and the options."""
+        rng = Rng(self.seed, "options@1", one.number)
+        answers: list[str] = [] if without else one.answers
+        context = one.messages[-1][1] if one.messages else ""
+        wanted = self.recipe.candidates - len(answers)
+        places = draw.distractors(rng, one.split, wanted, [*one.answers, *one.others], one.forbidden, context)
+        options = [draw.pool.text(place) for place in places]
+        if self.form == "dstc8":
+            people = len({speaker for speaker, _, _, _ in one.messages})
+            options = [examples.fit_participants(option, people) for option in options]
+        if len(options) < wanted:
+            self.books.note("pool_short")
+        for answer in answers:
+            options.insert(rng.below(len(options) + 1), answer)
+        return answers, options
+
+    def _idf(self, pool: Pool) -> audit.Idf:
+        rare = float(pool.idf.max()) if len(pool.idf) else 1.0
+
+        def weight(word: str) -> float:
+            known = weights.get(word)
+            if known is None:
+                number = pool.numbers(token_hashes(word))
+                known = weights[word] = float(pool.idf[number[0]]) if len(number) else rare
+            return known
+
+        weights = self._weights = getattr(self, "_weights", {})
+        return weight
+
+    def _ground_truth(self, path: str, one: Example, answers: list[str], blind: bool) -> Iterable[tuple[str, Item]]:
+        ids = ",".join(examples.candidate_id(answer, self.form) for answer in answers) or "NONE"
+        where = "labels/" if blind else ""
+        order = one.order + one.number.to_bytes(8, "big")
+        targets = where + path.removesuffix(".json") + ".targets.tsv"
+        yield "out", Out(targets, order, 1, f"{one.number}\t{ids.upper()}".encode()).item(1)
+        if one.split == "test":
+            responses = where + responses_path(path)
+            rows = [f"{one.number}\t{examples.candidate_id(answer, self.form)}\t{answer}" for answer in answers] or [f"{one.number}\tNONE\t"]
+            yield "out", Out(responses, order, len(rows), "\n".join(rows).encode()).item(1)
+
+
+def selection(
+    engine: Any,
+    job: Any,
+    folder: str,
+    made: Any,
+    recipe: SelectionRecipe,
+    form: examples.Form,
+    none_scenarios: frozenset[int],
+    shared: tuple[int, str] | None,
+) -> list[Any]:
+    """From the utterances and examples that a stage made to release files.
+
+    Args:
+        made: outputs with the tags "utterance", "example" and "out".
+        shared: the subtask with one pool for all examples, and the pool's file.
+    """
+    parts = engine.apply("one of each candidate", PoolShard(), engine.group("bring equal candidates together", made.tagged["utterance"]))
+    join = JoinPool(folder, recipe, form, shared[1] if shared else None)
+    pool = engine.apply("write the pool", join, engine.group("bring the pool together", parts.main))
+    info = engine.combine("find the pool", OnePool(), pool.main)
+    write = WriteExamples(folder, recipe, form, job.seed, none_scenarios, shared[0] if shared else None)
+    written = engine.apply("draw candidates", write, engine.group("collect examples", made.tagged["example"]), side=info)
+    return [made, parts, pool, written]

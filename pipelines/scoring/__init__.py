@@ -1,0 +1,1 @@
+"""Scores as the benchmarks' own scorers give them."""

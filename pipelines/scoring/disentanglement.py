@@ -1,0 +1,62 @@
+"""`dialmill score disentanglement`: predicted reply links against annotated ones, with the metrics of Kummerfeld et al. (ACL 2019)."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pipelines.errors import InputError
+from pipelines.irc.logs import log_name, read_links
+
+_ENDING = ".annotation.txt"
+_COUNTS = ("messages", "gold_links", "predicted_links", "matched_links", "gold_conversations", "predicted_conversations", "matched_conversations")
+
+
+def link_files(folder: str) -> dict[str, Path]:
+    """The annotations below a folder (or one annotation) by the name of their log.
+
+    Raises:
+        InputError: none, or two of one name.
+    """
+    root = Path(folder)
+    if not root.exists():
+        raise InputError(folder, "does not exist", "check the path")
+    found: dict[str, Path] = {}
+    for path in [root] if root.is_file() else sorted(root.rglob(f"*{_ENDING}")):
+        name = log_name(path)
+        if name in found:
+            raise InputError(folder, f"holds two annotations of {name}: {found[name]} and {path}", "name the folder with one of them")
+        found[name] = path
+    if not found:
+        raise InputError(folder, f"holds no NAME{_ENDING}", "expected are reply links as `dialmill disentangle` writes them")
+    return found
+
+
+def score(gold: str, predictions: str) -> dict[str, Any]:
+    """The scores of a folder of predicted links, in percent.
+
+    Raises:
+        DialmillError: a folder without annotations, a damaged one, or files that only one side has.
+    """
+    from pipelines.irc.metrics import score as measure
+
+    right = {name: read_links(path) for name, path in link_files(gold).items()}
+    guessed = {name: read_links(path) for name, path in link_files(predictions).items()}
+    scores = measure(right, guessed).as_dict()
+    counts = {name: int(scores.pop(name)) for name in _COUNTS}
+    versions = {package: metadata.version(package) for package in ("numpy", "scipy")}
+    return {"benchmark": "disentanglement", "suite": None, "metrics": scores, "versions": versions, "counts": counts | {"files": len(right)}}
+
+
+def table(scores: dict[str, Any]) -> str:
+    """The scores for people, named as in the paper's tables."""
+    metrics, counts = scores["metrics"], scores["counts"]
+    lines = [
+        f"links           P {metrics['link_precision']:6.2f}  R {metrics['link_recall']:6.2f}  F {metrics['link_f']:6.2f}",
+        f"conversations   VI {metrics['vi']:6.2f}  1-1 {metrics['one_to_one']:6.2f}  ARI {metrics['ari']:6.2f}"
+        f"  Shen F {metrics['shen_f']:6.2f}  local-3 {metrics['local_3']:6.2f}",
+        f"exact match     P {metrics['exact_precision']:6.2f}  R {metrics['exact_recall']:6.2f}  F {metrics['exact_f']:6.2f}",
+        f"{counts['files']} files, {counts['messages']:,} messages, {counts['gold_links']:,} gold and {counts['predicted_links']:,} predicted links",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,139 @@
+"""From the pieces of chat logs to dialogues: join, read, link replies, gather conversations, filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pipelines.errors import RecordError
+from pipelines.inputs import InputFile
+from pipelines.irc.logs import Log
+from pipelines.noesis import conversations
+from pipelines.noesis.cuts import cut
+from pipelines.noesis.names import Nicks
+from pipelines.noesis.recipe import LogRecipe, UbuntuRecipe
+from pipelines.sources import registry
+from pipelines.sources.base import MessageSource, Piece
+from schemas import Dialogue
+from schemas.dialogue import pack
+
+from .base import Item, Out, Reject, Stage, squeeze, unsqueeze
+from .filters import refusal
+from .read import as_piece
+from .split import fact_of
+
+#: Lines that the link model takes at a time; the links don't depend on it.
+_CHUNK = 20_000
+
+
+class JoinLogs(Stage):
+    """All pieces of one log into the conversations that passed the filters, with the facts that the split planner needs."""
+
+    tags = ("out", "fact", "pool")
+
+    def __init__(self, inputs: list[InputFile], recipe: LogRecipe, seed: int) -> None:
+        self.inputs, self.recipe, self.seed = inputs, recipe, seed
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        name, values = element
+        pieces = sorted((as_piece(value) for value in values), key=lambda piece: piece[1:3])
+        logs = [piece for piece in pieces if piece.kind == "dialogue"]
+        if not logs:
+            for kind in sorted({piece.kind for piece in pieces}):
+                self.books.note(f"{kind}_but_no_log")
+            return
+        first = logs[0]
+        source = registry.get(self.inputs[first.file].source)
+        assert isinstance(source, MessageSource)
+        read = self.books.stage("read")
+        read.entered += len(logs)
+        for piece in logs[1:]:
+            kept = f"kept: {self.inputs[first.file].shown}"
+            yield self._reject("read", RecordError("duplicate_id", kept), piece, name)
+        mine = [piece for piece in pieces if piece is first or piece.kind != "dialogue"]
+        try:
+            log, annotated = source.read(name, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
+            if self.recipe.links == "annotated" and annotated is None:
+                raise RecordError("not_annotated", "there is no NAME.annotation.txt beside this log; links=predicted does without")
+        except RecordError as error:
+            yield self._reject("read", error, first, name)
+            return
+        read.out += 1
+        self._count_lines(log)
+        links, sure = (annotated or [], {}) if self.recipe.links == "annotated" else predicted(log, self.recipe.model)
+        if not isinstance(self.recipe, UbuntuRecipe):
+            text = "".join(f"{one} {other} -\n" for one, other in links).rstrip("\n").encode("ascii")
+            order = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            yield "out", Out(f"links/{name}.annotation.txt", order, len(links), text).item(1)
+        split = next((piece.data.decode("ascii") for piece in pieces if piece.kind == "split"), None)
+        yield from self._conversations(log, links, sure, split, first, source)
+
+    def _conversations(
+        self, log: Log, links: Sequence[tuple[int, int]], sure: dict[int, float], split: str | None, piece: Piece, source: MessageSource
+    ) -> Iterable[tuple[str, Item]]:
+        nicks = Nicks(log.lines)
+        filtered = self.books.stage("filter")
+        shown = self.inputs[piece.file].shown
+        for made in conversations.gather(log, nicks, links, sure, self.recipe):
+            filtered.entered += 1
+            index = made.messages[0].line
+            refused = conversations.refusal(made, nicks, self.recipe)
+            try:
+                if refused is not None:
+                    raise refused
+                dialogue, begins = conversations.dialogue(log, made, nicks, self.recipe, source.name, split)
+                # The filters of every build, for which min_turns was counted already.
+                refused = refusal(dialogue, source, self.recipe)
+                if refused is not None:
+                    raise refused
+            except RecordError as error:
+                yield self._reject("filter", error, piece._replace(index=index), f"{log.name}#{index}")
+                continue
+            filtered.out += 1
+            fact = fact_of(dialogue, self.recipe, self.seed)
+            yield "fact", ("fact", msgspec.msgpack.encode(fact))
+            extra = self._entangled(log, made, nicks, dialogue, begins)
+            yield "main", (dialogue.source_id, msgspec.msgpack.encode((shown, index, fact, squeeze(pack(dialogue)), extra)))
+
+    def _entangled(self, log: Log, made: conversations.Conversation, nicks: Nicks, dialogue: Dialogue, begins: list[int]) -> bytes:
+        """What DSTC8's subtask 2 shows in place of the conversation: the channel up to the answer."""
+        if not isinstance(self.recipe, UbuntuRecipe) or self.recipe.form != "dstc8" or 2 not in self.recipe.subtasks:
+            return b""
+        at = cut(dialogue, self.seed, 2, self.recipe.min_context)
+        if at is None:
+            return b""
+        return squeeze(msgspec.msgpack.encode(conversations.entangled(log, made, nicks, begins[at], self.recipe.entangled_lines)))
+
+    def _count_lines(self, log: Log) -> None:
+        counted = self.books.stage("lines")
+        counted.entered += len(log.lines)
+        for line in log.lines:
+            if line.is_talk:
+                counted.out += 1
+            else:
+                self.books.reject("lines", f"no_message: {line.kind}")
+
+    def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
+        self.books.reject(stage, error.reason)
+        return "out", Reject(stage, error.reason, error.evidence, self.inputs[piece.file].shown, piece.index, source_id).out().item(1)
+
+
+def predicted(log: Log, model: str | None) -> tuple[list[tuple[int, int]], dict[int, float]]:
+    """The model's links of a log (antecedent, message), and how sure it is of each message's."""
+    from pipelines.irc.model import disentangle
+
+    links = disentangle(_model(model), log.lines, _CHUNK)
+    return [(link.antecedent, link.message) for link in links], {link.message: link.confidence for link in links}
+
+
+@lru_cache(maxsize=1)
+def _model(path: str | None) -> Any:
+    """The link model, loaded once for each process."""
+    from pipelines.irc.model import DEFAULT_MODEL, LinkModel
+
+    return LinkModel.load(Path(path) if path else DEFAULT_MODEL)

@@ -1,0 +1,69 @@
+"""Names out of messages: nicks that are words, renames, decorations, addresses (cases B07 and B35)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.irc.logs import parse
+from pipelines.noesis.names import Nicks, addressee, without_names
+
+LOG = [
+    "[03:00] <the> hello",
+    "[03:00] <kim> the driver is broken",
+    "[03:01] === this is no event",
+    "=== kim is now known as kim_afk",
+    "[03:02] <lou> kim: which card?",
+    "=== kim_afk shrugs",
+    "[03:03] <worm_food> hi",
+    "[03:03] <bob|work> hi",
+    "[03:03] <{{> odd",
+]
+NICKS = Nicks(parse(LOG)[1])
+
+
+def test_a_rename_and_a_decoration_are_one_person() -> None:
+    assert NICKS.person("kim") == NICKS.person("KIM_afk") == NICKS.person("kim_afk")
+    assert NICKS.person("kim") != NICKS.person("lou")
+    assert NICKS.person("nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("kim: which card?", "which card?"),
+        ("kim, lou: which card?", "which card?"),
+        ("Kim_AFK -> which card?", "which card?"),
+        ("<kim> which card?", "which card?"),
+        ("thanks kim!", "thanks !"),
+        ("ask lou's brother", "ask brother"),
+        ("the driver is broken", "the driver is broken"),
+        ("the: which one?", "which one?"),
+        ("worm: try restart", "try restart"),
+        ("note: back up first", "note: back up first"),
+        ("see http://kim.example/x", "see http://kim.example/x"),
+        ("kim:", ""),
+        ("bob|work: here", "here"),
+        ("it is in /home/kim", "it is in /home/kim"),
+    ],
+)
+def test_names_go_and_words_stay(text: str, left: str) -> None:
+    people = dict.fromkeys([NICKS.person("worm_food") or "", NICKS.person("kim") or ""], "")
+    assert without_names(text, NICKS, people) == left
+
+
+def test_people_of_the_conversation_get_numbers_and_strangers_vanish() -> None:
+    people = {NICKS.person("kim") or "": "participant_0"}
+    assert without_names("kim: ask lou about it, kim!", NICKS, people) == "participant_0: ask about it, participant_0!"
+
+
+def test_a_word_that_is_a_nick_is_addressed_only_with_a_mark() -> None:
+    assert addressee("the driver is broken", NICKS) is None
+    assert addressee("the: hello", NICKS) == "the"
+
+
+@given(st.text(max_size=60))
+def test_any_text_loses_nothing_but_names(text: str) -> None:
+    left = without_names(text, Nicks([]), {})
+    assert left == " ".join(text.split())
