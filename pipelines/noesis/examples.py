@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -49,10 +49,21 @@ def release_path(corpus: str, split: str, scenario: int, case: str = "") -> str:
     return f"release/{corpus}_{SPLIT_NAMES[split]}{case}_subtask_{scenario}.json"
 
 
-def candidate_id(text: str, form: Form) -> str:
+class Option(NamedTuple):
+    """A candidate: its text, and the `key_hash` that its id is made from."""
+
+    text: str
+    number: int
+
+
+def option(text: str) -> Option:
+    """A text as a candidate."""
+    return Option(text, key_hash(candidate_key(text)))
+
+
+def candidate_id(one: Option, form: Form) -> str:
     """The id of a candidate: the same for the same candidate, wherever it stands."""
-    number = key_hash(candidate_key(text))
-    return short_id(number) if form == "dstc7" else long_id(number)
+    return short_id(one.number) if form == "dstc7" else long_id(one.number)
 
 
 def fit_participants(text: str, count: int) -> str:
@@ -62,15 +73,15 @@ def fit_participants(text: str, count: int) -> str:
     return _PARTICIPANT.sub(lambda found: found[0] if int(found[1]) < count else f"participant_{int(found[1]) % max(count, 1)}", text)
 
 
-def candidate(text: str, example: Example, form: Form) -> dict[str, str]:
+def candidate(one: Option, example: Example, form: Form) -> dict[str, str]:
     """A candidate as the release writes it."""
     if form == "dstc7":
-        return {"candidate-id": candidate_id(text, form), "utterance": text}
+        return {"candidate-id": candidate_id(one, form), "utterance": one.text}
     # All candidates of an example have one speaker, or the speaker would tell them apart.
-    return {"candidate-id": candidate_id(text, form), "speaker": example.speaker, "utterance": text}
+    return {"candidate-id": candidate_id(one, form), "speaker": example.speaker, "utterance": one.text}
 
 
-def record(example: Example, answers: Sequence[str], options: Sequence[str] | None, form: Form, blind: bool) -> bytes:
+def record(example: Example, answers: Sequence[Option], options: Sequence[Option] | None, form: Form, blind: bool) -> bytes:
     """An element of a release file. `options` is None where the pool is a file of its own; `blind` leaves the answers out."""
     if form == "dstc7":
         messages: list[Any] = [{"speaker": speaker, "utterance": text} for speaker, text, _, _ in example.messages]
@@ -78,9 +89,9 @@ def record(example: Example, answers: Sequence[str], options: Sequence[str] | No
         messages = [{"date": date, "speaker": speaker, "time": time, "utterance": text} for speaker, text, date, time in example.messages]
     made: dict[str, Any] = {"data-split": SPLIT_NAMES[example.split], "example-id": example.number, "messages-so-far": messages}
     if not blind:
-        made["options-for-correct-answers"] = [candidate(text, example, form) for text in answers]
+        made["options-for-correct-answers"] = [candidate(one, example, form) for one in answers]
     if options is not None:
-        made["options-for-next"] = [candidate(text, example, form) for text in options]
+        made["options-for-next"] = [candidate(one, example, form) for one in options]
     made["scenario"] = example.scenario
     data = msgspec.json.encode(made)
     return data[:-1] + b"," + example.more + b"}" if example.more else data

@@ -15,7 +15,7 @@ from pipelines.stages.base import Item, Out, Stage, squeeze, unsqueeze
 
 from . import audit, examples
 from .draw import Draw
-from .examples import Example
+from .examples import Example, Option
 from .keys import candidate_key, key_hash, token_hashes
 from .pool import SHARED, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
 from .recipe import SelectionRecipe
@@ -78,7 +78,7 @@ class JoinPool(Stage):
         with files.create(part_path(self.folder, path, 0)) as stream:
             for at in pool.members(SHARED).tolist():
                 text = pool.text(at)
-                line = f"{examples.candidate_id(text, self.form)}\t{text}\n".encode()
+                line = f"{examples.candidate_id(examples.Option(text, int(pool.key[at])), self.form)}\t{text}\n".encode()
                 stream.write(line)
                 number, size = number + 1, size + len(line)
         self.books.add(Books(parts=[(path, 0, number, size)]))
@@ -113,9 +113,9 @@ class WriteExamples(Stage):
     tags = ("out",)
 
     def __init__(
-        self, folder: str, recipe: SelectionRecipe, form: examples.Form, seed: int, none_scenarios: frozenset[int], shared: int | None
+        self, folder: str, recipe: SelectionRecipe, form: examples.Form, seed: int, shards: int, none_scenarios: frozenset[int], shared: int | None
     ) -> None:
-        self.folder, self.recipe, self.form, self.seed = folder, recipe, form, seed
+        self.folder, self.recipe, self.form, self.seed, self.shards = folder, recipe, form, seed, shards
         self.none_scenarios, self.shared = none_scenarios, shared
 
     def process(self, element: tuple[str, Iterable[bytes]], side: PoolInfo | None = None) -> Iterable[tuple[str, Item]]:
@@ -125,7 +125,7 @@ class WriteExamples(Stage):
         pool = open_pool(side.folder)
         draw = Draw(pool, self.recipe.candidates, self.recipe.distractors == "similar", self.recipe.pool_scope == "split")
         without = self._without_answer(made)
-        audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[: audit.SAMPLE])
+        audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[: -(-audit.SAMPLE // self.shards)])
         total: dict[str, int] = {}
         size = 0
         blind = self.recipe.held_out_labels and made[0].split == "test"
@@ -134,12 +134,12 @@ class WriteExamples(Stage):
                 if one.scenario == self.shared:
                     at = pool.find(key_hash(candidate_key(one.answers[0])))
                     # As the pool has it, which may write the same answer with another comma.
-                    answers, options = ([pool.text(at)] if at is not None else one.answers), None
+                    answers, options = [examples.option(pool.text(at) if at is not None else one.answers[0])], None
                 else:
                     answers, options = self._options(one, one.number in without, draw)
                     if one.number in audited and answers:
-                        right = [options.index(answer) for answer in answers]
-                        audit.add(total, audit.measure([text for _, text, _, _ in one.messages], options, right, self._idf(pool)))
+                        said, right = [text for _, text, _, _ in one.messages], [options.index(answer) for answer in answers]
+                        audit.add(total, audit.measure(said, [option.text for option in options], right, self._idf(pool)))
                 data = (b",\n" if place else b"") + examples.record(one, answers, options, self.form, blind)
                 stream.write(data)
                 size += len(data)
@@ -153,17 +153,17 @@ class WriteExamples(Stage):
         ranked = sorted((one.number for one in made), key=lambda number: key_number(self.seed, "none@1", number))
         return set(ranked[: round(self.recipe.none_share * len(made))])
 
-    def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[str], list[str]]:
+    def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[Option], list[Option]]:
         """The answers that stand among the options (none, where the example shall have none), and the options."""
         rng = Rng(self.seed, "options@1", one.number)
-        answers: list[str] = [] if without else one.answers
+        answers = [] if without else [examples.option(answer) for answer in one.answers]
         context = one.messages[-1][1] if one.messages else ""
         wanted = self.recipe.candidates - len(answers)
         places = draw.distractors(rng, one.split, wanted, [*one.answers, *one.others], one.forbidden, context)
-        options = [draw.pool.text(place) for place in places]
+        options = [Option(draw.pool.text(place), int(draw.pool.key[place])) for place in places]
         if self.form == "dstc8":
             people = len({speaker for speaker, _, _, _ in one.messages})
-            options = [examples.fit_participants(option, people) for option in options]
+            options = [option._replace(text=examples.fit_participants(option.text, people)) for option in options]
         if len(options) < wanted:
             self.books.note("pool_short")
         for answer in answers:
@@ -183,7 +183,7 @@ class WriteExamples(Stage):
         weights = self._weights = getattr(self, "_weights", {})
         return weight
 
-    def _ground_truth(self, path: str, one: Example, answers: list[str], blind: bool) -> Iterable[tuple[str, Item]]:
+    def _ground_truth(self, path: str, one: Example, answers: list[Option], blind: bool) -> Iterable[tuple[str, Item]]:
         ids = ",".join(examples.candidate_id(answer, self.form) for answer in answers) or "NONE"
         where = "labels/" if blind else ""
         order = one.order + one.number.to_bytes(8, "big")
@@ -191,7 +191,7 @@ class WriteExamples(Stage):
         yield "out", Out(targets, order, 1, f"{one.number}\t{ids.upper()}".encode()).item(1)
         if one.split == "test":
             responses = where + responses_path(path)
-            rows = [f"{one.number}\t{examples.candidate_id(answer, self.form)}\t{answer}" for answer in answers] or [f"{one.number}\tNONE\t"]
+            rows = [f"{one.number}\t{examples.candidate_id(answer, self.form)}\t{answer.text}" for answer in answers] or [f"{one.number}\tNONE\t"]
             yield "out", Out(responses, order, len(rows), "\n".join(rows).encode()).item(1)
 
 
@@ -215,6 +215,7 @@ def selection(
     join = JoinPool(folder, recipe, form, shared[1] if shared else None)
     pool = engine.apply("write the pool", join, engine.group("bring the pool together", parts.main))
     info = engine.combine("find the pool", OnePool(), pool.main)
-    write = WriteExamples(folder, recipe, form, job.seed, none_scenarios, shared[0] if shared else None)
+    shards = example_shards(sum(one.size for one in job.inputs))
+    write = WriteExamples(folder, recipe, form, job.seed, shards, none_scenarios, shared[0] if shared else None)
     written = engine.apply("draw candidates", write, engine.group("collect examples", made.tagged["example"]), side=info)
     return [made, parts, pool, written]
