@@ -12,6 +12,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 from schemas import Dialogue, Edit, Goal, SkippedTurn, Step, Turn, apply_edits
@@ -54,6 +55,11 @@ Texts = tuple[str, ...]
 _REDRAWS, _STRIDE = 8, 1 << 20
 
 
+@cache
+def _option_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
 def texts_of(dialogue: Dialogue) -> Texts:
     """The utterances of a dialogue."""
     return tuple(turn.utterance for turn in dialogue.turns)
@@ -94,7 +100,7 @@ class Perturber(ABC):
     @property
     def params(self) -> dict[str, Any]:
         """The options as plain values."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: getattr(self, name) for name in _option_names(type(self))}
 
     @property
     def pools(self) -> tuple[PoolRequest, ...]:
@@ -134,7 +140,7 @@ class Perturber(ABC):
         """The variant, drawn again while its texts are among `seen`, those of the variants before it (case B12)."""
         for redraw in range(_REDRAWS):
             made = self.once(dialogue, seed, variant, redraw)
-            if texts_of(made) not in seen or made.turns == dialogue.turns:
+            if not seen or texts_of(made) not in seen or made.turns == dialogue.turns:
                 break
         return made
 
@@ -229,11 +235,11 @@ class TurnPerturber(Perturber):
 
     def change_turn(self, view: View, *key: object) -> Changed | Skipped:
         """One turn, drawn until a draw passes the checks. `key` identifies the turn and variant."""
-        outcome = Skipped("no_edit_possible")
+        reason = "no_edit_possible"
         for attempt in range(self.tries):
             drawn = self.draw(view, Rng(*key, attempt))
             if isinstance(drawn, Skipped):
-                outcome = drawn
+                reason = drawn.reason
                 continue
             turn = apply_edits(view.turn, self.apply(view, drawn))
             if _same(turn.utterance, view.turn.utterance):
@@ -241,8 +247,8 @@ class TurnPerturber(Perturber):
             problem = certify(view, turn, self.values)
             if problem is None:
                 return Changed(turn)
-            outcome = Skipped(problem)
-        return outcome
+            reason = problem
+        return Skipped(reason)
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         made = self.make(dialogue, seed, variant)

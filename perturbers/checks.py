@@ -15,8 +15,8 @@ from schemas.edits import compose, invert
 
 from .distance import distance
 from .lexicon import alternatives, rows
-from .matcher import Cut
-from .surfaces import closed_index, kind_of, slot_name
+from .matcher import BREAK, Cut
+from .surfaces import closed_parts, kind_of, slot_name
 from .values import VALUE_CLASSES, Located, Signal, View, signals
 
 
@@ -33,53 +33,88 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
         `act_changed: ACT`.
     """
     before = view.turn
-    edits = edits_between(before, after)
+    edits = after.edits if before.original is None else edits_between(before, after)
     text = after.utterance
     for span in after.spans:
         if span.start is not None and text[span.start : span.end] != span.text:
             raise AssertionError(f"span {span} does not match its utterance")
-    if view.language != "zh" and _harmless(view, text, edits):
-        return None
-    units = Cut(text, view.language)
-    found = signals(text, view.language, units)
-    return (
-        _values(view, text, edits, units, found, mode)
-        or _classes(view.signals, found, mode)
-        or _additions(view, text, edits, units)
-        or _requests(before, view.units.names, units.names, view.language)
-        or _acts(before, view.units.names, units.names, view.language)
-    )
+    language = view.language
+    compared = None if language == "zh" else _compared(view, text, edits)
+    if compared is not None:
+        names, changed, fresh = compared
+        if _telling(language).isdisjoint(changed) and _cues(language).get("ask", frozenset()).isdisjoint(fresh):
+            return None
+        problem = None
+    else:
+        units = Cut(text, language)
+        names = units.names
+        found = signals(text, language, units)
+        problem = _values(view, text, edits, units, found, mode) or _classes(view.signals, found, mode) or _additions(view, text, edits, units)
+    return problem or _requests(before, view.units.names, names, language) or _acts(before, view.units.names, names, language)
 
 
-def _harmless(view: View, text: str, edits: Sequence[Edit]) -> bool:
-    """Whether no check can fail, seen from the words that the edits touched alone. That is so for most typos, and saves looking at the whole text.
+def _compared(view: View, text: str, edits: Sequence[Edit]) -> tuple[list[str], list[str], list[str]] | None:
+    """The units of `text`, those that changed, and what became of these, where the edits can have touched no value; None where the long way is due.
 
-    Between blanks around an edit nothing protected may stand, nor a word that shows a request or act; and no word it leaves behind may be part of
-    any value, surface of the closed lexicon, or cue. Words that are not values can't change a name beside them, unless they begin it anew: a
-    capital, or a word such as "garden", goes the long way.
+    That is so for most typos, and saves looking at the whole text. The units that the edits touched are compared with what became of them, one by
+    one. Those that changed may be no part of anything protected, and what they became no part of a value or a surface of the closed lexicon.
+    Capitals and punctuation matter behind a name alone, which they can end or make longer, and where they part sentences.
     """
-    before = view.turn.utterance
-    asks = any(act.value in (None, "", "?") and act.slot is not None for act in view.turn.acts)
-    telling = _telling(view.language, asks)
-    asking = _cues(view.language).get("ask", frozenset())
-    closed = closed_index(view.language)
+    before, protected = view.turn.utterance, view.protected
+    bounds, names = view.units.bounds, view.units.names
+    after = names.copy()
+    changed: list[str] = []
+    fresh: list[str] = []
     shift = 0
+    latest = -1  # the last unit that was compared
     for edit in edits:
-        left = before.rfind(" ", 0, edit.start) + 1
-        right = _blank(before, edit.end)
-        new_left = text.rfind(" ", 0, edit.start + shift) + 1
-        new_right = _blank(text, edit.start + shift + len(edit.replacement))
-        shift += len(edit.replacement) - (edit.end - edit.start)
-        if not view.free(left, right) or edit.replacement != edit.replacement.lower():
-            return False
-        old = Cut(before[left:right], view.language).names
-        new = Cut(text[new_left:new_right], view.language).names
-        if not telling.isdisjoint(old) or len(new) != len(old):
-            return False
-        for name in new:
-            if name not in old and (closed.may_hold(name) or view.locator.may_hold(name) or name in _VENUE or name in asking):
-                return False
-    return True
+        start, end, replacement = edit.start, edit.end, edit.replacement
+        first = bisect_left(bounds, (start + 1,)) - 1  # the last unit that begins at or before the edit
+        left, right = bounds[first] if first >= 0 else (0, 0)
+        touched = before[start:end] + replacement
+        letters = touched.isalpha()
+        name = names[first] if letters and first > latest and end <= right else ""
+        if len(name) == right - left and name.isalpha() and (name + touched).isascii():
+            # Letters inside a word: the unit became another, and its neighbours are the same.
+            last = first + 1
+            old, new = [name], [name[: start - left] + replacement.lower() + name[end - left :]]
+        else:
+            # Units never hold blanks: between those around the edit stand the same units as in a cut of that part alone.
+            left, right = before.rfind(" ", 0, start) + 1, _blank(before, end)
+            first, last = bisect_left(bounds, (left,)), bisect_left(bounds, (right,))
+            became = text[text.rfind(" ", 0, start + shift) + 1 : _blank(text, start + shift + len(replacement))]
+            old, new = names[first:last], Cut(became, view.language).names
+        latest = last - 1
+        shift += len(replacement) - (end - start)
+        if old == new:
+            left, right = start, end
+        else:
+            if len(old) != len(new) or not all(new):
+                return None
+            # A surface that falls apart can set another free, and not all of it need be protected: the number in "at 7", the negation in "phone no".
+            for hit in view.hits:
+                if hit.first < last and first < hit.last:
+                    return None
+            for signal in view.signals:
+                if signal.start < right and left < signal.end:
+                    return None
+            after[first:last] = new
+            for one, other in zip(old, new, strict=True):
+                if one != other:
+                    changed.append(one)
+                    fresh.append(other)
+        for place in protected:
+            if place[0] < right and left < place[1]:
+                return None
+        if not (letters and touched.islower()):
+            if not letters and BREAK.search(touched):
+                return None
+            for located in view.located:
+                if located.end <= start <= located.end + 2:
+                    return None
+    if not _additive(view.language).isdisjoint(fresh) or view.locator.may_hold(fresh):
+        return None
+    return after, changed, fresh
 
 
 def _blank(text: str, place: int) -> int:
@@ -88,11 +123,17 @@ def _blank(text: str, place: int) -> int:
     return len(text) if found < 0 else found
 
 
-@lru_cache(maxsize=16)
-def _telling(language: str, asks: bool) -> frozenset[str]:
-    """The words that show an act, and where the turn `asks` for slots, those that show a request."""
+@lru_cache(maxsize=8)
+def _additive(language: str) -> frozenset[str]:
+    """The words that can add a value when they come in, whatever the dialogue: of the closed lexicon, and of longer names."""
+    return closed_parts(language) | _VENUE
+
+
+@lru_cache(maxsize=8)
+def _telling(language: str) -> frozenset[str]:
+    """The words that show an act or a request."""
     acts = [words for act, words in _cues(language).items() if act != "ask"]
-    return frozenset().union(*acts, *(_request_words(language).values() if asks else ()))
+    return frozenset().union(*acts, *_request_words(language).values())
 
 
 def edits_between(before: Turn, after: Turn) -> Sequence[Edit]:
@@ -205,7 +246,7 @@ _VENUE = frozenset(
 
 def _additions(view: View, text: str, edits: Sequence[Edit], units: Cut) -> str | None:
     """Values of the dialogue that came in, and names that grew ("the Lotus" to "the Lotus Garden")."""
-    if view.locator.keys(text, units) != view.hits:
+    if view.locator.keys(text, units) != [hit.key for hit in view.hits]:
         for kind, value in view.locator.counts(text, units) - view.locator.counts(view.turn.utterance, view.units):
             return f"value_added: {kind}={value}"
     if view.language == "zh":
@@ -268,7 +309,15 @@ def _kept(words: frozenset[str], before: list[str], after: list[str], language: 
     if words.isdisjoint(before) or not words.isdisjoint(after):
         return True
     stood = [name for name in before if name in words]
-    return any(distance(word, name) <= (2 if len(word) >= 4 else 1) for word in stood if len(word) >= 3 for name in after)
+    # What came in is looked at first: it is the misspelling, if there is one.
+    names = sorted(after, key=before.__contains__)
+    for word in stood:
+        size = len(word)
+        slack = 2 if size >= 4 else 1
+        for name in names if size >= 3 else ():
+            if abs(len(name) - size) <= slack and distance(word, name) <= slack:
+                return True
+    return False
 
 
 def _near_zh(word: str, text: str) -> bool:

@@ -4,8 +4,8 @@ A text is cut into units: lower-cased runs of letters and digits in English, sin
 surface is the concatenation of its units, so that blanks, hyphens and apostrophes don't count: "rosa 's" is "rosas", "2010 年代" is "2010年代";
 only before a digit stays a blank, so that "1 2" is not 12. As whole units are joined, the 7 of 17:30 is never a 7.
 
-This runs for every turn of every corpus, twice. So the units come from one `findall`, their places in the text are looked up only when asked for,
-and an index is a dict and a set that C code fills.
+This runs for every turn of every corpus, twice. So the units of a run between blanks are kept, their places in the text are looked up only when asked
+for, and an index is a dict and a set that C code fills.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Generic, NamedTuple, TypeVar
+
+from .tokens import Runs
 
 T = TypeVar("T")
 
 #: Units of an English text: words, numbers with their separators and letters (17:30, 10.50, 01223-358966, 7pm), placeholders.
 _EN_UNIT = re.compile(r"[^\W\d_][^\W_]*|\d+(?:[:.,]\d+)*[^\W_]*(?:(?<=\d\d)(?:-\d\d+)+)?|[^\W_]+|&|\[\w[\w.-]*\]|<\w[\w.-]*>")
+_EN_RUNS = Runs(_EN_UNIT)
 _ZH_UNIT = re.compile(r"[\[<][a-z]\w*[\]>]|\d+(?:[:.,]\d+)*[a-z]*(?:(?<=\d\d)(?:-\d\d+)+)?|[a-z][a-z0-9]*|[^\W_]")
 #: Full-width forms to half-width ones, one code point each, so that offsets hold.
 _HALF = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2019: 0x27}
 #: Where a sentence ends: no surface runs across it.
-_BREAK = re.compile(r"[?!;\n。？！；]")
+BREAK = re.compile(r"[?!;\n。？！；]")
 
 
 class Cut:
@@ -37,11 +41,11 @@ class Cut:
             if len(folded) != len(text):
                 folded = "".join(low if len(low := char.lower()) == 1 else char for char in text)
             folded = folded.translate(_HALF)
-        found: list[str] = (_ZH_UNIT if language == "zh" else _EN_UNIT).findall(folded)
+        found: list[str] = (_ZH_UNIT if language == "zh" else _EN_RUNS).findall(folded)
         self._folded = folded
         self._found = found
         self._bounds: list[tuple[int, int]] | None = None
-        self.names = ["and" if name == "&" else name for name in found] if "&" in found else found
+        self.names = ["and" if name == "&" else name for name in found] if "&" in folded else found
 
     @property
     def bounds(self) -> list[tuple[int, int]]:
@@ -93,44 +97,38 @@ def prefixes_of(text: str, language: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=65536)
-def tails_of(text: str, language: str) -> frozenset[str]:
-    """What a unit of a text may be that stands in this surface, but not at its beginning."""
+def parts_of(text: str, language: str) -> frozenset[str]:
+    """What a unit of a text may be that stands in this surface; any other unit is no part of it."""
     names = Cut(text, language).names
     found = {join(names[first:last]) for first in range(1, len(names)) for last in range(first + 1, len(names) + 1)}
-    return frozenset(found | {"s", "t", "n", "nt"})
+    return prefixes_of(text, language) | found | {"s", "t", "n", "nt"}
 
 
 class Index(Generic[T]):
     """Keys, each with the entries added under it."""
 
-    __slots__ = ("entries", "prefixes", "tails")
+    __slots__ = ("entries", "prefixes")
 
     def __init__(self) -> None:
         self.entries: dict[str, tuple[T, ...]] = {}
         self.prefixes: set[str] = set()
-        self.tails: set[str] = set()
 
-    def add(self, entries: dict[str, tuple[T, ...]], prefixes: frozenset[str], tails: frozenset[str]) -> None:
-        """Adds the keys of `entries`, after what stands under them; with the keys' `prefixes_of` and `tails_of`."""
+    def add(self, entries: dict[str, tuple[T, ...]], *prefixes: frozenset[str]) -> None:
+        """Adds the keys of `entries`, after what stands under them; with the keys' `prefixes_of`, unless those were added before."""
         own = self.entries
         if own.keys().isdisjoint(entries):
             own.update(entries)
         else:
             for key, added in entries.items():
                 own[key] = (*own.get(key, ()), *added)
-        self.prefixes.update(prefixes)
-        self.tails.update(tails)
-
-    def may_hold(self, name: str) -> bool:
-        """Whether a unit can be part of any key; if not, it is part of none."""
-        return name in self.prefixes or name in self.tails
+        self.prefixes.update(*prefixes)
 
     def scan(self, names: Sequence[str]) -> list[Hit]:
         """Every key that some run of units spells, by first unit, shorter before longer."""
         entries, prefixes = self.entries, self.prefixes
         hits: list[Hit] = []
         count = len(names)
-        for first in [place for place, name in enumerate(names) if name in prefixes]:
+        for first in compress(range(count), map(prefixes.__contains__, names)):
             key = names[first]
             last = first + 1
             while True:
@@ -161,7 +159,7 @@ class Index(Generic[T]):
 
 
 def _broken(text: str, bounds: list[tuple[int, int]], hit: Hit) -> bool:
-    return _BREAK.search(text, bounds[hit.first][1], bounds[hit.last - 1][0]) is not None
+    return BREAK.search(text, bounds[hit.first][1], bounds[hit.last - 1][0]) is not None
 
 
 def _disjoint(text: str, bounds: list[tuple[int, int]], hits: list[Hit]) -> list[Hit]:

@@ -6,19 +6,26 @@ the records, the number of workers, the runner or `PYTHONHASHSEED`.
 
 from __future__ import annotations
 
-import random
+from _random import Random
 from bisect import bisect_right
 from collections.abc import MutableSequence, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
+@lru_cache(maxsize=4096, typed=True)
+def _framed(part: object) -> str:
+    text = str(part)
+    return f"{len(text)}:{text}"
+
+
 def key_number(*key: object) -> int:
     """A 64-bit number from the parts of a key (strings and integers), the same in every process and Python version."""
     # The length keeps ("ab", "c") and ("a", "bc") apart.
-    text = "".join([f"{len(part)}:{part}" for part in map(str, key)])
+    text = "".join(map(_framed, key))
     if text.isascii():
         data = text.encode("ascii")
     else:
@@ -28,12 +35,16 @@ def key_number(*key: object) -> int:
 
 
 class Rng:
-    """Random draws for one key. All of them rest on `random.Random.random`, the one method whose sequence Python promises to keep."""
+    """Random draws for one key. All of them rest on `random.Random.random`, the one method whose sequence Python promises to keep.
+
+    That method, and what an integer seeds it to, are those of its base class in C, which is taken here as it is: up to Python 3.11 the derived
+    class seeds itself twice, the better part of what a key costs.
+    """
 
     __slots__ = ("random",)
 
     def __init__(self, *key: object) -> None:
-        self.random = random.Random(key_number(*key)).random
+        self.random = Random(key_number(*key)).random
 
     def below(self, n: int) -> int:
         """A whole number in [0, n)."""

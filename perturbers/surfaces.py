@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from .lexicon import alternatives, rows
-from .matcher import Cut, Index, key_of, prefixes_of, tails_of
+from .matcher import Cut, Index, key_of, parts_of, prefixes_of
 
 How = Literal["span", "verbatim", "number", "time", "boolean", "dontcare", "lexicon", "form", "fuzzy"]
 
@@ -144,11 +144,11 @@ Group = tuple[str, str]
 
 
 class Block(NamedTuple):
-    """The surface forms of one value, ready for an `Index`."""
+    """The surface forms of one value, ready for an `Index`, with the `prefixes_of` and `parts_of` them all."""
 
     forms: dict[str, tuple[tuple[Form, Group], ...]]
     prefixes: frozenset[str]
-    tails: frozenset[str]
+    parts: frozenset[str]
 
 
 @lru_cache(maxsize=65536)
@@ -169,14 +169,21 @@ def block(kind: str, value: str, language: str) -> Block:
             surfaces += _words_zh(value) if language == "zh" else _words_en(value)
     found: dict[str, tuple[tuple[Form, Group], ...]] = {}
     prefixes: set[str] = set()
-    tails: set[str] = set()
+    parts: set[str] = set()
     for text, how, lead, tail in surfaces:
         key = key_of(text, language)
         if key:
             found.setdefault(key, ((Form(how, lead, tail), (kind, value)),))
             prefixes |= prefixes_of(text, language)
-            tails |= tails_of(text, language)
-    return Block(found, frozenset(prefixes), frozenset(tails))
+            parts |= parts_of(text, language)
+    return Block(found, frozenset(prefixes), frozenset(parts))
+
+
+@lru_cache(maxsize=65536)
+def block_of(slot: str, value: str, language: str) -> tuple[Group, Block]:
+    """A value of a slot as a group, and the block of its surface forms."""
+    kind = kind_of(slot, value)
+    return (kind, value), block(kind, value, language)
 
 
 def _digital(hour: int, minute: int, h12: int) -> list[str]:
@@ -330,5 +337,11 @@ def closed_index(language: str) -> Index[tuple[str, str]]:
         for surface in surfaces:
             key = key_of(surface, language)
             if pair not in index.entries.get(key, ()):
-                index.add({key: (pair,)}, prefixes_of(surface, language), tails_of(surface, language))
+                index.add({key: (pair,)}, prefixes_of(surface, language))
     return index
+
+
+@lru_cache(maxsize=8)
+def closed_parts(language: str) -> frozenset[str]:
+    """What a unit can be that stands in a surface of the closed lexicon."""
+    return frozenset().union(*[parts_of(surface, language) for surfaces in _closed_surfaces(language).values() for surface in surfaces])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 _WHOLE = r"""
@@ -43,17 +44,42 @@ def _jieba() -> Any:
     return tokenizer
 
 
+#: How many different runs are kept at most.
+KEPT_RUNS = 1 << 17
+
+
+class Runs(dict[str, tuple[str, ...]]):
+    """What a regular expression that matches no blanks finds in a run between blanks, filled as runs are met: most are met again soon."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        super().__init__()
+        self._pattern = pattern
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        if len(self) > KEPT_RUNS:
+            self.clear()
+        found = self[run] = tuple(self._pattern.findall(run))
+        return found
+
+    def findall(self, text: str) -> list[str]:
+        """What the expression finds in a text, in order."""
+        return list(chain.from_iterable(map(self.__getitem__, text.split())))
+
+
+_RUNS = Runs(_ENGLISH)
+
+
 def tokens(text: str, language: str) -> tuple[tuple[int, int], ...]:
     """The word tokens of `text` as (start, end) in code points, in order.
 
     `language` is "zh" for Chinese; any other gets the rule for languages that put blanks between words.
     """
     if language != "zh":
-        # One `findall`, and a look-up of each place, cost half of a `finditer`. What lies between tokens can begin none, so that the next
-        # occurrence of a token's text is the token.
+        # A look-up of each token's place costs half of a `finditer`. What lies between tokens can begin none, so that the next occurrence of a
+        # token's text is the token.
         end = 0
         found: list[tuple[int, int]] = []
-        for token in _ENGLISH.findall(text):
+        for token in _RUNS.findall(text):
             start = text.find(token, end)
             end = start + len(token)
             found.append((start, end))

@@ -6,7 +6,7 @@ What RADDLE calls the typo and abbreviation noise of users ("Plz tell me addr an
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -63,6 +63,10 @@ _JOINING = frozenset("'’@/[]<>&")
 _APOSTROPHE = 1.5
 
 
+#: Words of an utterance as (start, end), in order.
+Places = Sequence[tuple[int, int]]
+
+
 class Word(NamedTuple):
     """What can happen to a word, whatever stands around it: how prone it is to be hit at all, to slip, to be shortened, and the ways.
 
@@ -74,7 +78,6 @@ class Word(NamedTuple):
     short: float
     plain: str | None
     phrases: tuple[Phrase, ...]
-    lower: str
 
 
 class _Words(dict[str, Word]):
@@ -94,7 +97,7 @@ class _Words(dict[str, Word]):
         slip = rules.slip_weight(text) if self.habits.slips else 0.0
         plain = typing_en.without_apostrophe(text) if rules is typing_en else None
         readiness = max((phrase.share for phrase in short), default=0.0)
-        word = self[text] = Word(slip + readiness + (_APOSTROPHE if plain else 0.0), slip, readiness, plain, short, lower)
+        word = self[text] = Word(slip + readiness + (_APOSTROPHE if plain else 0.0), slip, readiness, plain, short)
         return word
 
 
@@ -107,10 +110,6 @@ def _words(language: str, style: str) -> _Words:
 def _binomial(words: int, rate: float) -> tuple[float, ...]:
     """The distribution function of how many of `words` are hit at `rate`."""
     return tuple(accumulate(comb(words, hits) * rate**hits * (1 - rate) ** (words - hits) for hits in range(words + 1)))
-
-
-#: A word that may be hit, with its start and end.
-_Free = tuple[int, int, Word]
 
 
 @dataclass(frozen=True)
@@ -184,18 +183,10 @@ class Typos(TurnPerturber):
         """The words that are hit and what is typed for them; disjoint and in order."""
         text, language = view.turn.utterance, view.language
         words = _words(language, style)
-        kept = iter(self._kept(view))
-        far = (len(text) + 1, len(text) + 1)
-        barrier, behind = next(kept, far)  # the first range to be left alone that ends behind the word
-        free: list[_Free] = []
         # The matcher's units are the words where nothing joins them; cutting the text once more is a tenth of the whole work.
         bounds = view.units.bounds if language != "zh" and _JOINING.isdisjoint(text) else view.tokens
-        for start, end in bounds:
-            while behind <= start:
-                barrier, behind = next(kept, far)
-            if end <= barrier:
-                free.append((start, end, words[text[start:end]]))
-        cumulative = list(accumulate([word[0] for _, _, word in free]))
+        free = _between(bounds, self._kept(view))
+        cumulative = list(accumulate([words[text[start:end]][0] for start, end in free]))
         if not cumulative or not cumulative[-1]:
             return []
         count = max(1, bisect(_binomial(len(free), self.rate), rng.random()))
@@ -203,11 +194,11 @@ class Typos(TurnPerturber):
         apart = 1 if self.rate <= _DENSE else 0
         hits: list[Hit] = []
         for place in _order(cumulative, count, rng):
-            start, end, _ = free[place]
+            start, end = free[place]
             if hits and any(hit.start < end + apart and start < hit.end + apart for hit in hits):
                 continue
-            hit = self._hit(text, language, free, place, rng)
-            if hit is None or any(other.start < hit.end + apart and hit.start < other.end + apart for other in hits):
+            hit = self._hit(text, language, free, place, words, rng)
+            if hit is None or (hits and any(other.start < hit.end + apart and hit.start < other.end + apart for other in hits)):
                 continue
             hits.append(hit)
             if len(hits) == count:
@@ -215,9 +206,10 @@ class Typos(TurnPerturber):
         hits.sort()
         return hits
 
-    def _hit(self, text: str, language: str, free: list[_Free], place: int, rng: Rng) -> Hit | None:
+    def _hit(self, text: str, language: str, free: Places, place: int, words: _Words, rng: Rng) -> Hit | None:
         """What is typed for one word, or for the phrase that begins with it; None where nothing plausible is."""
-        start, end, word = free[place]
+        start, end = free[place]
+        word = words[text[start:end]]
         if word.plain is not None and rng.random() * word.weight < _APOSTROPHE:
             return Hit(start, end, word.plain)
         if word.phrases and rng.random() * (word.slip + word.short) < word.short:
@@ -243,6 +235,24 @@ class Typos(TurnPerturber):
         return Hit(start, end, slipped) if slipped is not None else None
 
 
+def _between(bounds: Places, kept: Places) -> Places:
+    """The words that overlap none of the ranges to be left alone; both are in order."""
+    if not kept:
+        return bounds
+    free: list[tuple[int, int]] = []
+    first = 0
+    for start, end in kept:
+        last = bisect_left(bounds, (start,), first)  # the first word that begins in the range or behind it
+        free += bounds[first:last]
+        if free and free[-1][1] > start:
+            free.pop()
+        first = last
+        while first < len(bounds) and bounds[first][0] < end:
+            first += 1
+    free += bounds[first:]
+    return free
+
+
 def _order(cumulative: Sequence[float], count: int, rng: Rng) -> Iterator[int]:
     """Places by weight, in random order; all of them, some more than once: the first are drawn with replacement, which suffices for a few."""
     random = rng.random
@@ -254,14 +264,15 @@ def _order(cumulative: Sequence[float], count: int, rng: Rng) -> Iterator[int]:
     yield from (place for _, place in sorted((-log(1.0 - random()) / weight, place) for place, weight in enumerate(weights) if weight > 1e-9))
 
 
-def _follows(text: str, free: list[_Free], place: int, rest: tuple[str, ...], gap: str) -> bool:
+def _follows(text: str, free: Places, place: int, rest: tuple[str, ...], gap: str) -> bool:
     """Whether the words after `place` are `rest`, each behind the gap that the language has between words."""
+    reached = free[place][1]
     for word in rest:
-        end = free[place][1]
         place += 1
-        start, _, following = free[place]
-        if following.lower != word or text[end:start] != gap:
+        start, end = free[place]
+        if text[start:end].lower() != word or text[reached:start] != gap:
             return False
+        reached = end
     return True
 
 

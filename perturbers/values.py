@@ -9,9 +9,8 @@ several slots hold that value, the rule is: what this turn's acts say, then what
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 from typing import NamedTuple
@@ -20,8 +19,8 @@ from schemas import Dialogue, Turn
 
 from . import tokens as tokenisation
 from .distance import distance
-from .matcher import Cut, Hit, Index, key_of, prefixes_of, tails_of
-from .surfaces import Form, Group, How, block, closed_index, kind_of, slot_name
+from .matcher import Cut, Hit, Index, key_of, prefixes_of
+from .surfaces import Block, Form, Group, How, block, block_of, closed_index, kind_of, slot_name
 
 #: Classes of the closed lexicon whose surfaces are values: a perturbation may neither touch nor bring in one.
 VALUE_CLASSES = frozenset({"area", "price", "day", "type", "food", "city", "country", "number", "time"})
@@ -75,12 +74,12 @@ class View:
         hidden: places of values that overlap a located one.
         protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `located`, `hidden`, placeholders, tokens with digits,
             negation, number words, times, days, words for "no preference", and the other words of the closed classes.
-        units, signals, hits: the utterance as the matcher cuts it, the surfaces of the closed lexicon in it, the keys of the dialogue's values in it.
+        units, signals, hits: the utterance as the matcher cuts it, the surfaces of the closed lexicon in it, those of the dialogue's values in it.
         locator: the index of the dialogue's values.
     """
 
     __slots__ = (
-        *("_ends", "_guards", "_starts", "_tokens", "dialogue", "hidden", "hits", "language"),
+        *("_guards", "_tokens", "dialogue", "hidden", "hits", "language"),
         *("located", "locator", "protected", "signals", "turn", "units"),
     )
 
@@ -90,7 +89,7 @@ class View:
         locator: Locator,
         units: Cut,
         signals: tuple[Signal, ...],
-        hits: list[str],
+        hits: list[Hit],
         located: tuple[Located, ...],
         hidden: list[tuple[int, int]],
     ) -> None:
@@ -105,8 +104,6 @@ class View:
         self.hidden = hidden
         self._guards = _guards(units, signals)
         self.protected = merge([place[:2] for place in located] + self._guards + hidden)
-        self._starts: list[int] | None = None
-        self._ends: list[int] = []
         self._tokens: tuple[tuple[int, int], ...] | None = None
 
     @property
@@ -124,13 +121,7 @@ class View:
 
     def free(self, start: int, end: int) -> bool:
         """Whether an edit of [start, end) touches nothing protected; an insertion (start == end) may stand at the edge of a protected range."""
-        if self._starts is None:
-            self._starts = [start for start, _ in self.protected]
-            self._ends = [end for _, end in self.protected]
-        before = bisect_right(self._starts, start) - 1
-        if before >= 0 and self._ends[before] > start and (end > start or self._starts[before] < start):
-            return False
-        return before + 1 >= len(self._starts) or self._starts[before + 1] >= end
+        return not _overlaps(self.protected, start, end)
 
 
 def merge(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -176,17 +167,19 @@ class Locator:
         #: The values with their kinds -> the slots that hold them.
         self._groups: dict[Group, list[Key]] = {}
         groups = self._groups
+        self._blocks: list[Block] = []
         for key in keys:
-            group = kind_of(key[1], key[2]), key[2]
+            group, forms = block_of(key[1], key[2], language)
             members = groups.get(group)
             if members is None:
                 groups[group] = [key]
+                self._blocks.append(forms)
             else:
                 members.append(key)
         self._index: Index[tuple[Form, Group]] = Index()
-        add = self._index.add
-        for kind, value in groups:
-            add(*block(kind, value, language))
+        self._index.prefixes.update(*[forms.prefixes for forms in self._blocks])
+        for forms in self._blocks:
+            self._index.add(forms.forms)
 
     def locate(self, text: str) -> tuple[Located, ...]:
         """The values of the dialogue found in any text, sorted and disjoint."""
@@ -202,9 +195,12 @@ class Locator:
         """What spells values of the dialogue in `text` (whose cut is `units`), as keys in order."""
         return [hit.key for hit in self._index.find(text, units)]
 
-    def may_hold(self, name: str) -> bool:
-        """Whether a unit can be part of a surface of a value; if not, it is part of none."""
-        return self._index.may_hold(name)
+    def may_hold(self, names: Collection[str]) -> bool:
+        """Whether one of these units can be part of a surface of a value; if not, they are part of none."""
+        for forms in self._blocks:  # noqa: SIM110
+            if not forms.parts.isdisjoint(names):
+                return True
+        return False
 
     def view(self, turn: Turn) -> View:
         """The view of a turn of this dialogue, or of a perturbed copy of one."""
@@ -223,7 +219,7 @@ class Locator:
         found = signals(text, self.language, units)
         if turn.acts:
             self._add_labelled(turn, units, found, located)
-        return View(turn, self, units, found, [hit.key for hit in hits], tuple(located), hidden)
+        return View(turn, self, units, found, hits, tuple(located), hidden)
 
     def _places(
         self, hits: list[Hit], units: Cut, turn: Turn | None, located: list[Located], hidden: list[tuple[int, int]] | None = None
@@ -435,11 +431,11 @@ def find_span(
         return None
     index: Index[tuple[Form | None, Group]] = Index()
     own = block(kind, value, language)
-    index.add({**own.forms}, own.prefixes, own.tails)
+    index.add({**own.forms}, own.prefixes)
     for other in longer:
         key = key_of(other, language)
         if key and key not in index.entries:
-            index.add({key: ((None, ("", other)),)}, prefixes_of(other, language), tails_of(other, language))
+            index.add({key: ((None, ("", other)),)}, prefixes_of(other, language))
     names, bounds = units.names, units.bounds
     ranked: list[tuple[bool, bool, int, int]] = []
     for hit in index.find(text, units):

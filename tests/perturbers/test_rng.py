@@ -29,6 +29,17 @@ def test_different_keys_give_different_numbers(one: list[object], other: list[ob
     assert (key_number(*one) == key_number(*other)) == same
 
 
+def test_the_generator_is_that_of_the_standard_library() -> None:
+    for key in range(20):
+        reference = random.Random(key_number("key", key)).random
+        rng = Rng("key", key)
+        assert [rng.random() for _ in range(700)] == [reference() for _ in range(700)]
+
+
+def test_equal_parts_of_other_types_are_other_keys() -> None:
+    assert len({key_number(1), key_number(True), key_number(1.0)}) == 3
+
+
 def test_the_borders_between_the_parts_of_a_key_count() -> None:
     assert len({key_number("ab", "c"), key_number("a", "bc"), key_number("abc"), key_number("ab", "c", "")}) == 4
 
