@@ -139,9 +139,7 @@ class Entities(DialoguePerturber):
         shift, labelled = 0, frozenset[int]()
         found: list[list[clock.Time]] = []
         if self.slots != "names" and "times" not in left_out:
-            labelled = frozenset(
-                minutes for _, slot, value in labels.values if _is_time(slot) and (minutes := clock.minutes_of(value)) is not None
-            )
+            labelled = frozenset(minutes for _, slot, value in labels.values if _is_time(slot) and (minutes := clock.minutes_of(value)) is not None)
             found = [clock.times(turn.utterance, language, labelled, _time_spans(turn)) for turn in dialogue.turns]
             every = labelled.union(time.minutes for times in found for time in times)
             possible = clock.shifts(every) if every else []

@@ -158,9 +158,7 @@ def relabelled(source: Dialogue, variant: Dialogue) -> list[str]:
             if plain in _NO_WORDS or any(plain in _plain(other, chinese) for other in replaced):
                 continue
             pattern = _pattern(value)
-            if len(pattern.findall(turn.utterance)) < len(pattern.findall(was.utterance)) and not any(
-                pattern.search(other) for other in replaced
-            ):
+            if len(pattern.findall(turn.utterance)) < len(pattern.findall(was.utterance)) and not any(pattern.search(other) for other in replaced):
                 found.append(f"turn {turn.turn}: {value!r} was lost")
     return [f"{variant.dialogue_id}: {problem}" for problem in found]
 

@@ -1,6 +1,6 @@
 """`reminder`: no corpus but an order for one. A small JSON file says how many dialogues of RADDLE's unseen domain are to be simulated.
 
-    {"dialmill_simulates": "reminder", "seed": 1, "train": 50, "valid": 0, "test": 400}
+{"dialmill_simulates": "reminder", "seed": 1, "train": 50, "valid": 0, "test": 400}
 """
 
 from __future__ import annotations
