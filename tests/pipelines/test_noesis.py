@@ -424,3 +424,36 @@ def test_scores_refuse_what_is_not_there(gold: str, predictions: str, message: s
 def test_logs_can_be_shown(ubuntu: Path) -> None:
     source = records(ubuntu, "standard", "train")[0].source_id
     assert call("show", ubuntu, "--id", source).code == 0
+
+
+def official_metrics(predictions: Path, targets: Path) -> dict[str, float]:
+    """What the published metrics.py of DSTC7 Task 1 computes, read from its two files as it reads them: ids as text, targets in upper case, the
+    rank of the first hit of any target."""
+    wanted = dict(line.split("\t") for line in targets.read_text("utf-8").splitlines())
+    ranks = []
+    for prediction in json.loads(predictions.read_text("utf-8")):
+        answers = wanted[prediction["example-id"]].upper().split(",")
+        ranked = [candidate["candidate-id"] for candidate in prediction["candidate-ranking"]]
+        ranks.append(next((place for place, candidate in enumerate(ranked, 1) if candidate in answers), 0))
+    assert len(ranks) == len(wanted)
+    found = {f"recall@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in (1, 10, 50, 100)}
+    return found | {"mrr": sum(1 / rank for rank in ranks if rank) / len(ranks)}
+
+
+@pytest.mark.parametrize("name", ["ubuntu_test_subtask_1", "ubuntu_test_subtask_4", "advising_test_subtask_3", "advising_test_subtask_4"])
+def test_the_official_metrics_read_targets_and_predictions(name: str, ubuntu: Path, advising: Path, tmp_path: Path) -> None:
+    folder = ubuntu if name.startswith("ubuntu") else advising
+    for best_first in (True, False):
+        predictions = []
+        for example in examples(folder, name):
+            golds = [candidate["candidate-id"] for candidate in example["options-for-correct-answers"]] or ["NONE"]
+            others = [candidate["candidate-id"] for candidate in example["options-for-next"] if candidate["candidate-id"] not in golds]
+            ranked = golds + others if best_first else others + golds
+            ranking = [{"candidate-id": candidate, "confidence": 1 / place} for place, candidate in enumerate(ranked, 1)]
+            predictions.append({"example-id": str(example["example-id"]), "candidate-ranking": ranking})
+        (tmp_path / "predictions.json").write_text(json.dumps(predictions), "utf-8")
+        metrics = official_metrics(tmp_path / "predictions.json", folder / "release" / f"{name}.targets.tsv")
+        if best_first:
+            assert set(metrics.values()) == {1.0}
+        else:
+            assert metrics["recall@1"] == 0 and metrics["mrr"] < 0.1
