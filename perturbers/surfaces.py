@@ -84,7 +84,8 @@ def _number_values() -> dict[str, str]:
     return table
 
 
-_WORDS = (
+#: English number words from 0 to 20, by value.
+NUMBER_WORDS = (
     "zero",
     "one",
     "two",
@@ -118,8 +119,8 @@ _MEASURES = "个人位天晚间张号点月星家份辆名本部集级年次"
 def number_word(n: int) -> str:
     """0..59 in English words."""
     if n <= 20:
-        return _WORDS[n]
-    return _TENS[n // 10] + (_WORDS[n % 10] if n % 10 else "")
+        return NUMBER_WORDS[n]
+    return _TENS[n // 10] + (NUMBER_WORDS[n % 10] if n % 10 else "")
 
 
 def zh_number(n: int) -> str:

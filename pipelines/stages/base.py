@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
@@ -19,7 +20,7 @@ Item = tuple[str, bytes]
 _LEVEL = 1
 
 
-class Stage:
+class Stage(ABC):
     """A step of the graph. `process` yields (tag, item); "main" goes on, the other tags are side outputs that the graph names.
 
     A stage may count in `self.books`; the engine collects and clears them. `setup` runs once per worker before the first element.
@@ -29,12 +30,12 @@ class Stage:
     tags: tuple[str, ...] = ()
     books: Books
 
-    def setup(self) -> None:
+    def setup(self) -> None:  # noqa: B027 - most stages have nothing to load
         """Loads what is too heavy to travel with the stage."""
 
+    @abstractmethod
     def process(self, element: Any, side: Any = None) -> Iterable[tuple[str, Item]]:
         """Everything that comes of one element."""
-        raise NotImplementedError
 
 
 class Out(NamedTuple):
