@@ -13,14 +13,14 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from schemas import Act, Dialogue, Turn
-from schemas.dialogue import INSERTED, OOS, decode
+from schemas.dialogue import OOS, decode
 
 from .base import DialoguePerturber, Made, OptionError, untouched
+from .insertion import Pair, gaps, insert
 from .lexicon import alternatives, rows, words
 from .matcher import Cut
 from .rng import Rng, key_number
@@ -39,7 +39,6 @@ _QUESTION = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]?")
 _GENERAL = {"en": "general", "zh": "通用"}
-_CLOSING = frozenset({"bye", "goodbye"})
 #: Words too common to say what a knowledge snippet is about.
 _COMMON = words("a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be")
 
@@ -98,34 +97,26 @@ class OutOfScope(DialoguePerturber):
         pool = _pool(self.texts, self.knowledge, self.train_source, dialogue.language, dialogue.split or "test")
         if not pool:
             return untouched(dialogue, "no_candidates")
-        gaps = _gaps(dialogue)
-        if not gaps:
+        places = gaps(dialogue)
+        if not places:
             return untouched(dialogue, "no_place")
         count = 1 + rng.below(self.most)
         locator = Locator(dialogue)
         said = {turn.utterance.casefold() for turn in dialogue.turns}
-        inserted: dict[int, tuple[Turn, Turn, str]] = {}
-        for gap in rng.sample(gaps, count):
+        inserted: dict[int, list[Pair]] = {}
+        for gap in rng.sample(places, count):
             for _ in range(8):
                 one = rng.choice(pool)
                 text = styled(one.text, dialogue, "user")
                 units = Cut(text, dialogue.language)
                 if text.casefold() not in said and not locator.keys(text, units):
                     said.add(text.casefold())
-                    inserted[gap] = (*_turns(dialogue, gap, text, locator, rng), one.source)
+                    inserted[gap] = [_pair(dialogue, gap, text, one.source, locator, rng)]
                     break
         if not inserted:
             return untouched(dialogue, "no_candidate_fits")
-        turns: list[Turn] = []
-        reasons: list[str] = []
-        for place in range(len(dialogue.turns) + 1):
-            if place in inserted:
-                user, system, source = inserted[place]
-                reasons.append(f"inserted: turns {len(turns)} and {len(turns) + 1}: {OUT_OF_DOMAIN}, source {source}")
-                turns += [user.replace(turn=len(turns)), system.replace(turn=len(turns) + 1)]
-            if place < len(dialogue.turns):
-                turns.append(dialogue.turns[place].replace(turn=len(turns)))
-        return Made(tuple(turns), dialogue.goal, (), tuple(reasons))
+        made = insert(dialogue, inserted)
+        return Made(made.turns, dialogue.goal, (), made.reasons)
 
 
 def classify(text: str, language: str, knowledge: str = "") -> str:
@@ -244,30 +235,11 @@ def _answered(names: frozenset[str], path: str) -> bool:
     return any(len(content & asked) >= max(1, 0.6 * min(len(asked), len(content))) for asked in _snippets(path))
 
 
-def _gaps(dialogue: Dialogue) -> list[int]:
-    """Where a pair of turns can be inserted: before a user turn that answers the system; behind an unfinished dialogue; else at its start."""
-    turns = dialogue.turns
-    found = [
-        turn.turn
-        for before, turn in pairwise(turns)
-        if before.speaker == "system" and turn.speaker == "user" and not _CLOSING & {act.act for act in (*before.acts, *turn.acts)}
-    ]
-    # At a farewell nobody changes the subject; where the corpus has no acts, the last exchange is one.
-    if len(found) > 1 and found[-1] >= len(turns) - 2 and not turns[found[-1]].acts:
-        found.pop()
-    if not found and turns and turns[-1].speaker == "system" and not _CLOSING & {act.act for act in turns[-1].acts}:
-        found = [len(turns)]
-    return found or ([0] if turns and turns[0].speaker == "user" else [])
-
-
-def _turns(dialogue: Dialogue, gap: int, text: str, locator: Locator, rng: Rng) -> tuple[Turn, Turn]:
+def _pair(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator, rng: Rng) -> Pair:
     """The inserted turns: the user's with the state as it was, and the fallback."""
-    state = next((turn.state for turn in reversed(dialogue.turns[:gap]) if turn.speaker == "user"), ())
-    general = _GENERAL.get(dialogue.language, "general")
     answer, asked = _fallback(dialogue, gap, locator, rng)
-    user = Turn(turn=0, speaker="user", utterance=text, state=state, labels=(INSERTED, OOS, OUT_OF_DOMAIN))
-    acts = (Act(FALLBACK, general), *asked)
-    return user, Turn(turn=0, speaker="system", utterance=answer, acts=acts, labels=(INSERTED, FALLBACK))
+    acts = (Act(FALLBACK, _GENERAL.get(dialogue.language, "general")), *asked)
+    return Pair(text, answer, (OOS, OUT_OF_DOMAIN), (FALLBACK,), acts=acts, note=f"{OUT_OF_DOMAIN}, source {source}")
 
 
 def _fallback(dialogue: Dialogue, gap: int, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:

@@ -1,0 +1,114 @@
+"""Putting pairs of turns into a dialogue: a question that no source has, and its answer, before a turn that stays as it is.
+
+What every step that inserts has in common: where a pair may stand, the belief state that is carried on, the label `inserted`, and the new numbers
+of all turns, which the lineage names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from schemas import Act, Dialogue, SlotValues, Snippet, Span, Turn
+from schemas.dialogue import INSERTED
+
+#: Acts of a farewell: nobody changes the subject there.
+CLOSING = frozenset({"bye", "goodbye"})
+
+
+class Pair(NamedTuple):
+    """A user turn to be inserted and the system's answer.
+
+    `labels` are those of the user turn besides `inserted`, `answer_labels` those of the answer; `acts` are the answer's; `spans` the user turn's;
+    `knowledge` goes to both. `state` replaces the belief state, which is otherwise the one of the last user turn before. `note` is what the
+    lineage says of the pair.
+    """
+
+    question: str
+    answer: str
+    labels: tuple[str, ...] = ()
+    answer_labels: tuple[str, ...] = ()
+    question_acts: tuple[Act, ...] = ()
+    acts: tuple[Act, ...] = ()
+    spans: tuple[Span, ...] = ()
+    answer_spans: tuple[Span, ...] = ()
+    knowledge: tuple[Snippet, ...] = ()
+    state: tuple[SlotValues, ...] | None = None
+    note: str = ""
+
+
+class Inserted(NamedTuple):
+    """The turns with all pairs in their places, numbered anew, and one line for the lineage for each pair."""
+
+    turns: tuple[Turn, ...]
+    reasons: tuple[str, ...]
+
+
+def gaps(dialogue: Dialogue) -> list[int]:
+    """Where a pair may stand, as the number of the turn that it comes before: a user turn that answers the system and is no farewell; where there
+    is none, behind the last system turn, else at the start."""
+    turns = dialogue.turns
+    found = [
+        turn.turn
+        for before, turn in pairwise(turns)
+        if before.speaker == "system" and turn.speaker == "user" and not CLOSING & {act.act for act in (*before.acts, *turn.acts)}
+    ]
+    # At a farewell nobody changes the subject; where the corpus has no acts, the last exchange is one.
+    if len(found) > 1 and found[-1] >= len(turns) - 2 and not turns[found[-1]].acts:
+        found.pop()
+    if not found and turns and turns[-1].speaker == "system" and not CLOSING & {act.act for act in turns[-1].acts}:
+        found = [len(turns)]
+    return found or ([0] if turns and turns[0].speaker == "user" else [])
+
+
+def state_before(turns: Sequence[Turn], gap: int) -> tuple[SlotValues, ...]:
+    """The belief state after the last user turn before turn `gap`."""
+    return next((turn.state for turn in reversed(turns[:gap]) if turn.speaker == "user"), ())
+
+
+def insert(dialogue: Dialogue, pairs: Mapping[int, Sequence[Pair]], keep_rest: bool = True) -> Inserted:
+    """The turns of `dialogue` with `pairs` before the turns of the given numbers (the number of turns: at the end).
+
+    Args:
+        dialogue: any dialogue.
+        pairs: gap -> the pairs to stand there, in order.
+        keep_rest: whether the dialogue goes on behind the last pair; else it ends there, so that the last question has taken the place of the
+            user turn it came before.
+    """
+    turns: list[Turn] = []
+    reasons: list[str] = []
+    last = max((gap for gap, some in pairs.items() if some), default=len(dialogue.turns))
+    for place in range(len(dialogue.turns) + 1):
+        for pair in pairs.get(place, ()):
+            number = len(turns)
+            state = state_before(dialogue.turns, place) if pair.state is None else pair.state
+            reasons.append(f"inserted: turns {number} and {number + 1}: {pair.note}")
+            turns.append(
+                Turn(
+                    number,
+                    "user",
+                    pair.question,
+                    spans=pair.spans,
+                    acts=pair.question_acts,
+                    state=state,
+                    labels=(INSERTED, *pair.labels),
+                    knowledge=pair.knowledge,
+                )
+            )
+            turns.append(
+                Turn(
+                    number + 1,
+                    "system",
+                    pair.answer,
+                    spans=pair.answer_spans,
+                    acts=pair.acts,
+                    labels=(INSERTED, *pair.answer_labels),
+                    knowledge=pair.knowledge,
+                )
+            )
+        if not keep_rest and place == last:
+            break
+        if place < len(dialogue.turns):
+            turns.append(dialogue.turns[place].replace(turn=len(turns)))
+    return Inserted(tuple(turns), tuple(reasons))
