@@ -24,6 +24,12 @@ _BY_NAME = {
     "data.json": "multiwoz21",
     "dialogues_*.json": "multiwoz22",
 }
+#: The kinds of JSONL whose lines a few keys tell apart from dialogues and rejects.
+_LINES_BY_KEYS = {
+    "predictions-state": {"dialogue_id", "turn", "state"},
+    "predictions-labels": {"dialogue_id", "turn", "labels"},
+    "predictions-ranking": {"example_id", "candidates"},
+}
 
 
 @dataclass
@@ -129,6 +135,9 @@ def _line_kind(path: Path) -> str:
                 continue
             if isinstance(record, dict) and {"name", "section", "text"} == record.keys():
                 return "noesis-manuals"
+            for kind, marks in _LINES_BY_KEYS.items():
+                if isinstance(record, dict) and marks <= record.keys():
+                    return kind
             if isinstance(record, dict) and {"turns", "reason"} & record.keys():
                 return "dialogue" if "turns" in record else "reject"
     return "reject" if "rejects" in path.parts else "dialogue"
@@ -214,6 +223,8 @@ def _document_kind(document: Any, name: str) -> str | None:
             message = first["messages-so-far"][0] if isinstance(first["messages-so-far"], list) and first["messages-so-far"] else {}
             return "noesis-dstc8" if isinstance(message, dict) and "date" in message else "noesis"
         for kind, marks in (
+            ("predictions-noesis", {"example-id", "candidate-ranking"}),
+            ("predictions-cgodial-sbd", {"dial_id", "turn_num", "bspn_gen"}),
             ("noesis-conversations", {"conversation-id", "messages", "data-split"}),
             ("noesis-courses", {"Course", "CourseTitle"}),
             ("soloist", {"history", "reply"}),

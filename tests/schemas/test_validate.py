@@ -360,3 +360,19 @@ def test_a_schema_of_ones_own() -> None:
     schema["properties"]["stage"]["enum"] = ["read"]
     own = Validator(schema)
     assert own.is_valid(good("reject")[0]) and not own.is_valid(good("reject")[1])
+
+
+@pytest.mark.parametrize("name", ["predictions-state", "predictions-labels", "predictions-ranking"])
+def test_kind_of_prediction_lines_is_told_by_their_keys(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "guesses.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in good(name)), "utf-8")
+    report = validate_file(path)
+    assert (report.schema, report.ok, report.records) == (name, True, len(good(name)))
+
+
+@pytest.mark.parametrize("name", ["predictions-noesis", "predictions-cgodial-sbd"])
+def test_kind_of_a_prediction_document_is_told_by_its_keys(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "guesses.json"
+    path.write_text(json.dumps(good(name)[0]), "utf-8")
+    report = validate_file(path)
+    assert (report.schema, report.ok) == (name, True)
