@@ -15,6 +15,7 @@ _REGISTRY = {
     "convlab": "ConvLab",
     "crosswoz": "CrossWOZ",
     "dialmill": "Dialmill",
+    "flow": "Flows",
     "multiwoz21": "MultiWoz21",
     "multiwoz22": "MultiWoz22",
     "reminder": "Reminder",

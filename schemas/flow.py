@@ -1,0 +1,186 @@
+"""Dialogue flows: a tree of user nodes (intents) and system nodes (replies) that alternate, from YAML or JSON.
+
+The flow-based dialogues of CGoDial (Dai et al., EMNLP 2022, section 3.2): a user node leads to one system node, a system node to the user nodes
+that may answer it. The file names the nodes; a node with `system` (its reply) is a system node, one with `user` (wordings) a user node::
+
+    flow: parcel
+    start: greeting
+    nodes:
+      greeting: {system: "你好，请问要办什么业务？", next: [send, ask_price]}
+      send: {user: ["我要寄个快递", "寄件"], domain: sending, next: ask_city}
+      ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import yaml
+
+from .dialogue import Record
+from .strict_json import JsonError, parse
+from .validator import Problem, Validator
+
+#: The class of user turns that no node of the flow stands for (CGoDial's name of it).
+REJECTED = "拒识"
+
+
+class FlowError(ValueError):
+    """A flow file that can't be used; `problems` tells all of them."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(map(str, problems[:8])) + (f"; and {len(problems) - 8} more" if len(problems) > 8 else ""))
+        self.problems = problems
+
+
+class Node(Record, frozen=True):
+    """A node. `user` holds the wordings of a user node (empty for a system node), `system` the reply of a system node (None for a user node);
+    `again` is what the system says to ask once more, by default the last sentence of its reply."""
+
+    next: tuple[str, ...]
+    user: tuple[str, ...] = ()
+    system: str | None = None
+    again: str | None = None
+    domain: str | None = None
+
+
+class Detour(Record, frozen=True):
+    """What users ask beside the flow, and the answer, after which the system asks again."""
+
+    user: tuple[str, ...]
+    reply: str
+
+
+class Flow(Record, frozen=True):
+    """A checked flow. `values` fills ``{NAME}`` in wordings, `dialogues` says how many walks each split has, `seed` is that of the walks."""
+
+    flow: str
+    start: str
+    nodes: dict[str, Node]
+    title: str = ""
+    language: str = "zh"
+    seed: int = 1
+    dialogues: dict[str, int] = {}
+    values: dict[str, tuple[str, ...]] = {}
+    detours: tuple[Detour, ...] = ()
+
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key may not stand twice: of two nodes of one name the first would vanish."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            if isinstance(key, str) and key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", key_node.start_mark)
+            if isinstance(key, str):
+                seen.add(key)
+        made: dict[Any, Any] = super().construct_mapping(node, deep)
+        return made
+
+
+def load_yaml(data: bytes) -> Any:
+    """A YAML document, strictly: UTF-8, no key twice in a mapping.
+
+    Raises:
+        ValueError: it is none; the message has line and column.
+    """
+    try:
+        return yaml.load(data.decode("utf-8-sig"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise ValueError(f"is not YAML: {getattr(error, 'problem', None) or str(error).splitlines()[0]}{where}") from None
+
+
+def read_flow(data: bytes, name: str) -> Flow:
+    """The flow that a file holds: JSON where `name` ends in ".json", else YAML.
+
+    Raises:
+        FlowError: not of the form, or no tree: roles that don't alternate, a user node with no or several replies, a node that is not reachable or
+            has two parents, a name that is no node.
+    """
+    try:
+        record = parse(data) if name.endswith(".json") else load_yaml(data)
+    except (JsonError, ValueError) as error:
+        raise FlowError([Problem("", str(error))]) from None
+    problems = flow_problems(record)
+    if problems:
+        raise FlowError(problems)
+    return msgspec.convert({**record, "nodes": {key: _plain(node) for key, node in record["nodes"].items()}}, Flow)
+
+
+def _plain(node: dict[str, Any]) -> dict[str, Any]:
+    """A node with its `next` as a list, however the file writes it."""
+    following = node.get("next", [])
+    return {**node, "next": [following] if isinstance(following, str) else following}
+
+
+def flow_problems(record: Any) -> list[Problem]:
+    """What is wrong with a parsed flow file: by its schema, else with its tree."""
+    problems = Validator("flow").errors(record)
+    return problems or list(_tree_problems(record))
+
+
+def _tree_problems(record: dict[str, Any]) -> Iterator[Problem]:
+    nodes = {name: _plain(node) for name, node in record["nodes"].items()}
+    start = record["start"]
+    if not _NAME.fullmatch(record["flow"]):
+        yield Problem("flow", "must be letters, digits, and . _ - between them: folders are named after it", record["flow"])
+    if REJECTED in nodes:
+        yield Problem(f"nodes.{REJECTED}", "is the class of what no node stands for; name the node otherwise")
+    if start not in nodes:
+        yield Problem("start", "is no node", start)
+        return
+    if "user" in nodes[start]:
+        yield Problem("start", "must be a system node: the system speaks first", start)
+    parents: dict[str, str] = {}
+    for name, node in nodes.items():
+        where = f"nodes.{name}"
+        if "user" in node and "system" in node:
+            yield Problem(where, "has both `system` and `user`; a node is one of the two")
+        for kind in ("user", "next"):
+            if len(set(node.get(kind, []))) < len(node.get(kind, [])):
+                yield Problem(f"{where}.{kind}", "holds the same twice")
+        if "user" in node:
+            if len(node["next"]) != 1:
+                yield Problem(f"{where}.next", f"a user node leads to one system node, this one to {len(node['next']) or 'none'}")
+            for text in node["user"]:
+                for missing in sorted(set(fields(text)) - record.get("values", {}).keys()):
+                    yield Problem(f"{where}.user", f"{{{missing}}} stands in a wording and not in `values`", text)
+        for child in node["next"]:
+            if child not in nodes:
+                yield Problem(f"{where}.next", "is no node", child)
+                continue
+            if ("user" in nodes[child]) == ("user" in node):
+                kind = "user" if "user" in node else "system"
+                yield Problem(f"{where}.next", f"{child} is a {kind} node too; user and system nodes alternate")
+            if child == start:
+                yield Problem(f"{where}.next", f"leads back to the start {start}; a flow is a tree")
+            elif child in parents:
+                yield Problem(f"{where}.next", f"{child} is reached from {parents[child]} already; a flow is a tree, so give it two nodes")
+            else:
+                parents[child] = name
+    reached, waiting = {start}, [start]
+    while waiting:
+        for child in nodes[waiting.pop()]["next"]:
+            if child in nodes and child not in reached:
+                reached.add(child)
+                waiting.append(child)
+    for name in nodes:
+        if name not in reached:
+            yield Problem(f"nodes.{name}", f"can't be reached from the start {start}" if name in parents else "is an orphan: no node leads to it")
+
+
+def fields(text: str) -> list[str]:
+    """The names in braces of a wording, in order."""
+    return [part.partition("}")[0] for part in text.split("{")[1:]]
