@@ -40,6 +40,7 @@ def walk(flow: Flow, number: int, split: str) -> list[dict[str, Any]]:
     rng = Rng(flow.seed, STEP, flow.flow, split, number)
     turns: list[dict[str, Any]] = []
     action, reply, astray = flow.start, str(flow.nodes[flow.start].system), 0
+    asked: list[tuple[str, str]] = _detours(flow, split)
     while True:
         node = flow.nodes[action]
         if not node.next:
@@ -50,12 +51,15 @@ def walk(flow: Flow, number: int, split: str) -> list[dict[str, Any]]:
         opener = ""
         if astray < _MOST_ASTRAY and drawn < _DETOUR + _UNCLEAR:
             astray += 1
-            beside = drawn < _DETOUR and _detours(flow, split)
-            said, answered = rng.choice(beside) if beside else (rng.choice(_listed(flow.language, "unclear")), rng.choice(_listed(flow.language, "sorry")))
-            kind = DETOUR if beside else UNCLEAR
+            if drawn < _DETOUR and asked:
+                kind, (said, answered) = DETOUR, rng.choice(asked)
+                asked = [one for one in asked if one[1] != answered]
+            else:
+                kind, why = UNCLEAR, rng.choice(("hear", "wait"))
+                said, answered = rng.choice(_listed(flow.language, why)), rng.choice(_listed(flow.language, f"{why}-answer"))
+                opener = rng.choice(_listed(flow.language, f"{why}-then"))
             turns.append({"sys_response": reply, "sys_action": action, "usr_query": said, "usr_intent": REJECTED, "usr_kind": kind})
-            reply = answered + asked_again(node)
-            opener = "" if beside else rng.choice(_listed(flow.language, "said"))
+            reply = answered + asked_again(node, flow.language)
         wordings = split_wordings(flow, intent, split)
         said = rng.choice(wordings)
         turn = {"sys_response": reply, "sys_action": action, "usr_query": opener + said, "usr_intent": intent}
@@ -80,12 +84,13 @@ def split_wordings(flow: Flow, name: str, split: str) -> tuple[str, ...]:
     return tuple(parts[split])
 
 
-def asked_again(node: Node) -> str:
-    """What the system says to ask once more: the node's own words, or the last sentence of its reply."""
+def asked_again(node: Node, language: str = "zh") -> str:
+    """What the system says to ask once more: the node's own words, or the last sentence of its reply, from "请问" on where it has that."""
     if node.again:
         return node.again
     sentences = [found.group().strip() for found in _SENTENCE.finditer(str(node.system)) if found.group().strip()]
-    return sentences[-1] if sentences else str(node.system)
+    last = sentences[-1] if sentences else str(node.system)
+    return last[max(0, last.find("请问")) :] if language == "zh" else last
 
 
 def _branch(flow: Flow, node: Node, rng: Rng) -> str:

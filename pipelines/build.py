@@ -6,7 +6,7 @@ import importlib.resources
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from pipelines.stages.mill import Mill, suite_params
 from pipelines.stages.overlap import CompareBand, CountPairs
 from pipelines.stages.read import Contribute, JoinAndParse, ReadFile
 from pipelines.stages.split import Layout, SplitPlanner
+from schemas.validator import load
 
 #: A shard of an output holds about this many bytes of input.
 _SHARD_BYTES = 48 << 20
@@ -320,10 +321,17 @@ def _finish_files(job: Job, folder: str, books: Books) -> list[dict[str, Any]]:
         records[path] = records.get(path, 0) + number
     outputs = []
     for path in sorted(shards):
-        for made, size, digest in join_parts(folder, path, shards[path], job.params):
-            schema = expected.get(path) or benchmark.schema_of(path, blind) or _schema_by_place(path)
+        schema = expected.get(path) or benchmark.schema_of(path, blind) or _schema_by_place(path)
+        for made, size, digest in join_parts(folder, path, shards[path], job.params, is_map(schema)):
             outputs.append({"path": made, "sha256": digest, "bytes": size, "records": records[path], "schema": schema})
     return outputs
+
+
+@cache
+def is_map(schema: str | None) -> bool:
+    """Whether files of a schema are one JSON object of records by name."""
+    shape = load(schema) if schema else {}
+    return shape.get("type") == "object" and "properties" not in shape
 
 
 def _schema_by_place(path: str) -> str | None:

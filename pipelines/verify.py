@@ -21,7 +21,7 @@ from schemas.dialogue import STANDARD, Dialogue, decode
 from schemas.validate import Report, names, validate_file
 
 #: Files that `validate` looks at in a folder.
-_KNOWN = {".json", ".jsonl", ".parquet", ".zip"}
+_KNOWN = {".json", ".jsonl", ".parquet", ".zip", ".yaml", ".yml"}
 
 
 @dataclass
@@ -60,7 +60,7 @@ def validate_path(path: str, schema: str | None = None) -> Findings:
         return findings
     members = [item for item in sorted(root.rglob("*")) if item.is_file() and item.suffix in _KNOWN]
     if not members:
-        raise InputError(path, "holds no .json, .jsonl, .parquet or .zip file", "name a file")
+        raise InputError(path, "holds no .json, .jsonl, .parquet, .zip or .yaml file", "name a file")
     for member in members:
         findings.add(validate_file(member, schema))
     return findings

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from .flow import load_yaml
 from .records import validate_line, validate_record, validator
 from .strict_json import JsonError, parse
 from .validator import Problem, names, show
@@ -23,6 +24,12 @@ _BY_NAME = {
     "*_subtask_?.json": "noesis",
     "data.json": "multiwoz21",
     "dialogues_*.json": "multiwoz22",
+    "*.jsonasr.json": "cgodial-fbd",
+    "int2act.json": "cgodial-intents",
+    "*_ids.json": "cgodial-ids",
+    "*ListFile.json": "cgodial-ids",
+    "data_for_damd.json": "cgodial-sbd",
+    "slot_value_set.json": "cgodial-slots",
 }
 #: The kinds of JSONL whose lines a few keys tell apart from dialogues and rejects.
 _LINES_BY_KEYS = {
@@ -186,8 +193,8 @@ def _zip(path: Path, report: Report) -> None:
 
 def _document(data: bytes, path: Path, report: Report) -> None:
     try:
-        document = parse(data)
-    except JsonError as error:
+        document = load_yaml(data) if path.suffix in (".yaml", ".yml") else parse(data)
+    except (JsonError, ValueError) as error:
         report.add([Problem("", str(error))])
         return
     report.schema = report.schema or _document_kind(document, path.name)
@@ -241,7 +248,15 @@ def _document_kind(document: Any, name: str) -> str | None:
             return "manifest"
         if {"dialogue_id", "turns", "lineage"} <= document.keys():
             return "dialogue"
+        if {"flow", "start", "nodes"} <= document.keys():
+            return "flow"
         first = next(iter(document.values()))
+        if isinstance(first, list) and first and isinstance(first[0], dict) and {"sys_response", "usr_query"} & first[0].keys():
+            return "cgodial-fbd"
+        if isinstance(first, dict) and {"history", "true", "false"} <= first.keys():
+            return "cgodial-rbd"
+        if isinstance(first, dict) and "log_asr0" in first:
+            return "cgodial-sbd"
         if isinstance(first, dict) and "log" in first:
             return "multiwoz21"
         inner = next(iter(first.values()), None) if isinstance(first, dict) else None

@@ -63,8 +63,8 @@ class Flow(Record, frozen=True):
     title: str = ""
     language: str = "zh"
     seed: int = 1
-    dialogues: dict[str, int] = {}
-    values: dict[str, tuple[str, ...]] = {}
+    dialogues: dict[str, int] = msgspec.field(default_factory=dict)
+    values: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     detours: tuple[Detour, ...] = ()
 
 
@@ -77,7 +77,7 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", key_node.start_mark)
             if isinstance(key, str):
@@ -93,7 +93,7 @@ def load_yaml(data: bytes) -> Any:
         ValueError: it is none; the message has line and column.
     """
     try:
-        return yaml.load(data.decode("utf-8-sig"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+        return yaml.load(data.decode("utf-8-sig"), Loader=_Loader)
     except UnicodeDecodeError as error:
         raise ValueError(f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:

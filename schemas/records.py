@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .dialogue import Dialogue
+from .flow import flow_problems
 from .semantics import dialogue_faults
 from .strict_json import JsonError, parse
 from .validator import Problem, Validator, show
@@ -29,10 +30,12 @@ def dialogue_problems(record: dict[str, Any]) -> list[Problem]:
 
 
 def validate_record(name: str, record: Any) -> list[Problem]:
-    """What is wrong with a parsed record: by its schema, and for dialogues, where the schema holds, by `dialogue_problems`."""
+    """What is wrong with a parsed record: by its schema, and where that holds, for dialogues by `dialogue_problems`, for flows by their tree."""
     checked = validator(name)
     if not checked.is_valid(record):
         return checked.errors(record)
+    if name == "flow":
+        return flow_problems(record)
     return dialogue_problems(record) if name == "dialogue" else []
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pipelines.errors import UsageError
@@ -53,6 +53,17 @@ class Benchmark(ABC):
         """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs."""
         return ()
 
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes) -> Iterable[Out]:
+        """The pieces of release files that hold a dialogue in all its suites and variants.
+
+        Args:
+            records: every record that was made of one source dialogue, suite by suite.
+            order: where the dialogue stands in its files.
+            blind: whether labels of test records are written apart.
+            extra: what the source keeps beside the dialogue.
+        """
+        return ()
+
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         """Every release file (path -> schema name), so that those without records exist as well."""
         return {}
@@ -68,6 +79,7 @@ class Benchmark(ABC):
 
 #: name -> class, in the module of the same name.
 _REGISTRY = {
+    "cgodial-fbd": "CgodialFbd",
     "disentangle": "Disentangle",
     "noesis-advising": "NoesisAdvising",
     "noesis-ubuntu": "NoesisUbuntu",

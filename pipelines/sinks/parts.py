@@ -53,7 +53,7 @@ class WriteParts(Stage):
         path, shard = key.rsplit("\t", 1)
         pieces = out_pieces(values)
         lines = is_lines(path)
-        # Other release files are JSON arrays, whose elements are parted by commas.
+        # Other release files are JSON arrays and objects, whose elements are parted by commas.
         content = (b"\n" if lines else b",\n").join(piece[2] for piece in pieces)
         if lines:
             content += b"\n"
@@ -85,9 +85,11 @@ def write_rows(stream: Any, contents: Iterable[bytes], params: Params) -> int:
     return write_parquet(stream, (rows(content, schema) for content in contents if content), schema)
 
 
-def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams) -> Iterator[tuple[str, int, str]]:
-    """Joins the parts of an output into its file (and its Parquet twin) in `folder`; yields (path, bytes, sha256) of each file made."""
+def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, keyed: bool = False) -> Iterator[tuple[str, int, str]]:
+    """Joins the parts of an output into its file (and its Parquet twin) in `folder`; yields (path, bytes, sha256) of each file made. Pieces that
+    are `keyed` (``"key": value``) make one JSON object, others an array or lines."""
     array = not is_lines(path)
+    opening, closing = (b"{", b"}") if keyed else (b"[", b"]")
     hasher, size = hashlib.sha256(), 0
     with files.create(files.join(folder, path)) as stream:
 
@@ -98,13 +100,13 @@ def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams) -
             size += len(data)
 
         if array:
-            put(b"[")
+            put(opening)
         for number, shard in enumerate(sorted(shards)):
             if array:
                 put(b",\n" if number else b"\n")
             put(files.read_bytes(part_path(folder, path, shard)))
         if array:
-            put(b"\n]\n" if shards else b"]\n")
+            put((b"\n" if shards else b"") + closing + b"\n")
     yield path, size, hasher.hexdigest()
     if has_parquet(path):
         twin = path.removesuffix(".jsonl") + ".parquet"

@@ -1,7 +1,7 @@
 """Flow-based dialogues: walked from a flow file (YAML or JSON, `schemas.flow`), or logs of real agents in the record form of CGoDial.
 
-A log file is a JSON object, id -> list of turns {`sys_response`, `sys_action`, `usr_query`, `usr_intent`, `asr_results`}; the system speaks first, and
-either half of a turn may be missing. ``train_ids.json`` and its kin list the ids of a split; the scenario is the name of the folder. A walk
+A log file is a JSON object, id -> list of turns {`sys_response`, `sys_action`, `usr_query`, `usr_intent`, `asr_results`}; the system speaks first,
+and either half of a turn may be missing. ``train_ids.json`` and its kin list the ids of a split; the scenario is the name of the folder. A walk
 is given in the same form, so that both are read alike.
 """
 
@@ -134,9 +134,8 @@ def _alternates(turns: list[Turn], speaker: str, where: str) -> None:
 
 def _query(entry: dict[str, Any], where: str, notes: Notes) -> str | None:
     """What the user said: the query, else the first transcript of it."""
-    said = take_if(entry, "usr_query", str, where)
+    said, heard = take_if(entry, "usr_query", str, where), _transcripts(entry, where)
     if said is None or not said.strip():
-        heard = _transcripts(entry, where)
         said = next((text for text in heard if text.strip()), None)
         notes.add("query_from_transcript", said is not None)
     return said
@@ -154,5 +153,3 @@ def _scenario(path: str) -> str:
     """The folder that a log lies in, which CGoDial names after the scenario."""
     parts = [part for part in re.split(r"[/\\!]", path)[:-1] if part and not part.endswith(".zip")]
     return parts[-1] if parts else "flow"
-
-

@@ -71,6 +71,7 @@ class Mill(Stage):
         source = unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
         for band in banded(signature(source, split)):
             yield "band", band
+        self.emitted: list[Dialogue] = []
         if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
             self.books.stage("standard").entered += 1
             yield from self._emit(source, "standard", file, index)
@@ -94,6 +95,9 @@ class Mill(Stage):
                 steps = tuple(step.replace(params=complete_options(step.params, self.params[name])) for step in made.lineage)
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=steps)
                 yield from self._emit(made, name, file, index)
+        if self.emitted:
+            for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra):
+                yield "out", out.item(self.shards)
 
     def _variants(self, perturber: Perturber, source: Dialogue, count: int) -> Iterable[Dialogue | Skipped]:
         """The variants of one dialogue. A perturber that fails on it costs the variants that were still to come, not the run."""
@@ -138,6 +142,7 @@ class Mill(Stage):
             )
             return
         self.books.stage(suite).out += 1
+        self.emitted.append(dialogue)
         split = str(dialogue.split)
         records = [(split, dialogue)]
         if split == "test":

@@ -1,0 +1,183 @@
+"""CGoDial's flow-based dialogues (Dai et al., EMNLP 2022, section 3.2): which user node of a flow does an utterance mean.
+
+Release files, in a folder for each scenario, as the loader of CGoDial reads them (AlibabaResearch/DAMO-ConvAI, cgodial/flow_based_dialog):
+``release/data/SCENARIO/{selected_simu_data,real_data}.jsonasr.json`` (walks, logs), ``{train,dev,test}_ids.json`` and ``int2act.json`` (intent ->
+the action it leads to; the classes are its keys and 拒识). `asr_results` of a turn are its texts in the variants of the suite `asr`, or those
+that a log came with.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pipelines import files
+from pipelines.errors import InputError
+from pipelines.sources.flow import NODE
+from pipelines.stages.base import Item, Out, Stage, unsqueeze
+from schemas import Dialogue, Turn
+from schemas.dialogue import STANDARD, unpack
+from schemas.flow import REJECTED, FlowError, read_flow
+
+from . import Benchmark
+
+if TYPE_CHECKING:
+    from pipelines.build import Job
+    from pipelines.engine import Engine, Outputs
+
+#: The suite whose variants are the transcripts of a turn.
+ASR = "asr"
+WALKS, LOGS, INTENTS = "selected_simu_data.jsonasr.json", "real_data.jsonasr.json", "int2act.json"
+_SPLITS = {"train": "train", "valid": "dev", "test": "test"}
+
+
+class CgodialFbd(Benchmark):
+    name = "cgodial-fbd"
+    about = "CGoDial, flow-based: dialogues along the tree of a flow, the user node to be told from noisy speech"
+    paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
+    takes_records = True
+
+    def check(self, job: Job) -> None:
+        for one in job.inputs:
+            if one.source not in ("flow", "dialmill"):
+                raise InputError(one.shown, f"is of {one.source}, and cgodial-fbd reads dialogue flows and agent logs", "see data/flow")
+
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes) -> Iterable[Out]:
+        clean = next((one for one in records if one.suite == STANDARD), None)
+        if clean is None:
+            return
+        heard = msgspec.msgpack.decode(extra, type=list[list[str]]) if extra else _transcripts(clean, [one for one in records if one.suite == ASR])
+        folder = f"release/data/{scenario(clean)}"
+        file = f"{folder}/{LOGS if extra else WALKS}"
+        line = keyed(clean.source_id, log_turns(clean, heard))
+        if blind and clean.split == "test":
+            yield Out(f"labels/{file}", order, 1, line)
+            line = keyed(clean.source_id, log_turns(clean, heard, labels=False))
+        yield Out(file, order, 1, line)
+        yield Out(f"{folder}/{_SPLITS[str(clean.split)]}_ids.json", order, 1, msgspec.json.encode(clean.source_id))
+
+    def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
+        paths = [one.path for one in job.inputs if one.source == "flow"]
+        seen = engine.apply("find intents", SeenIntents(), records)
+        told = engine.apply("read intents", GivenIntents(), engine.create("flow files", paths))
+        joined = engine.group("bring scenarios together", engine.flatten("all intents", [seen.main, told.main]))
+        return [engine.apply("write intents", WriteIntents(), joined)]
+
+    def schema_of(self, path: str, blind: bool) -> str | None:
+        if path.endswith(".jsonasr.json"):
+            return "cgodial-fbd"
+        if path.endswith(f"/{INTENTS}"):
+            return "cgodial-intents"
+        return "cgodial-ids" if path.endswith("_ids.json") else None
+
+
+def scenario(dialogue: Dialogue) -> str:
+    """The folder of a dialogue: its flow."""
+    return "".join(char if char.isalnum() or char in "_-." else "_" for char in (dialogue.domains or ("flow",))[0]).lstrip(".") or "flow"
+
+
+def keyed(name: str, value: object) -> bytes:
+    """One entry of a JSON object."""
+    return msgspec.json.encode(name) + b": " + msgspec.json.encode(value)
+
+
+def node_of(turn: Turn) -> str | None:
+    """The node that a turn's label names."""
+    return next((label[len(NODE) :] for label in turn.labels if label.startswith(NODE)), None)
+
+
+def log_turns(dialogue: Dialogue, heard: Sequence[Sequence[str]], labels: bool = True) -> list[dict[str, object]]:
+    """The turns as a log has them: what the system says, and what the user answers.
+
+    Args:
+        heard: the transcripts of each user turn, in order.
+        labels: whether intents and actions are told.
+    """
+    found: list[dict[str, object]] = []
+    users = 0
+    for turn in dialogue.turns:
+        node = node_of(turn) if labels else None
+        if turn.speaker == "system":
+            found.append({"sys_response": turn.utterance, **({"sys_action": node} if node is not None else {})})
+            continue
+        if not found or "usr_query" in found[-1]:
+            found.append({})
+        found[-1] |= {"usr_query": turn.utterance, **({"usr_intent": node} if node is not None else {}), "asr_results": list(heard[users])}
+        users += 1
+    return found
+
+
+def _transcripts(clean: Dialogue, variants: Sequence[Dialogue]) -> list[list[str]]:
+    """What each user turn is in each variant."""
+    return [[one.turns[turn.turn].utterance for one in variants] for turn in clean.turns if turn.speaker == "user"]
+
+
+class SeenIntents(Stage):
+    """Which action follows which intent in a dialogue, keyed by scenario, and its split."""
+
+    def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
+        split, packed, extra = msgspec.msgpack.decode(element[1], type=tuple[str | None, bytes, bytes])
+        if split is None:
+            return
+        dialogue = unpack(unsqueeze(packed))
+        pairs = [
+            (intent, action)
+            for turn, answer in zip(dialogue.turns, dialogue.turns[1:], strict=False)
+            if turn.speaker == "user" and (intent := node_of(turn)) not in (None, REJECTED) and (action := node_of(answer)) is not None
+        ]
+        yield "main", (scenario(dialogue), msgspec.msgpack.encode(("seen", split, bool(extra), pairs)))
+
+
+class GivenIntents(Stage):
+    """The intents and actions that a flow file, or an int2act.json, names."""
+
+    def process(self, element: str, side: object = None) -> Iterable[tuple[str, Item]]:
+        name = element.replace("\\", "/").replace("!", "/")
+        pairs: list[tuple[str, str]] = []
+        if name.endswith(f"/{INTENTS}"):
+            try:
+                pairs = list(msgspec.json.decode(files.read_bytes(element), type=dict[str, str]).items())
+            except msgspec.DecodeError as error:
+                self.books.faults.append(f"{element}: is no map from intents to actions: {error}")
+            folder = name.split("/")[-2].lower()
+        elif name.endswith((".yaml", ".yml", ".json")) and not name.endswith((".jsonasr.json", "_ids.json", "hard_data_id.json")):
+            try:
+                flow = read_flow(files.read_bytes(element), name)
+            except FlowError:
+                return  # a log under another name; a flow that can't be read is a fault of the reader's
+            pairs = [(intent, node.next[0]) for intent, node in flow.nodes.items() if node.user]
+            folder = flow.flow.lower()
+        if pairs:
+            yield "main", (folder, msgspec.msgpack.encode(("given", "", False, pairs)))
+
+
+class WriteIntents(Stage):
+    """The files of a scenario that no single dialogue makes: int2act.json, and lists and logs that would be missing."""
+
+    tags = ("out",)
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        folder = f"release/data/{element[0]}"
+        items = [msgspec.msgpack.decode(value, type=tuple[str, str, bool, list[tuple[str, str]]]) for value in element[1]]
+        splits = {split for kind, split, _, _ in items if kind == "seen"}
+        forms = {logged for kind, _, logged, _ in items if kind == "seen"}
+        if not splits:
+            return  # no dialogue of the flow came through
+        following: dict[str, Counter[str]] = {}
+        given: dict[str, str] = {}
+        for kind, _, _, pairs in items:
+            for intent, action in pairs:
+                if kind == "given":
+                    given[intent] = min(given.get(intent, action), action)
+                else:
+                    following.setdefault(intent, Counter())[action] += 1
+        actions = {intent: min(counted, key=lambda action: (-counted[action], action)) for intent, counted in following.items()} | given
+        for place, intent in enumerate(sorted(actions)):
+            yield "out", Out(f"{folder}/{INTENTS}", b"\0" + place.to_bytes(4, "big"), 1, keyed(intent, actions[intent])).item(1)
+        missing = [f"{_SPLITS[split]}_ids.json" for split in _SPLITS if split not in splits]
+        missing += [name for name, logged in ((WALKS, False), (LOGS, True)) if logged not in forms]
+        for name in missing:
+            yield "out", Out(f"{folder}/{name}", b"", 0, b"").item(1)

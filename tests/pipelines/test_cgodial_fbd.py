@@ -1,0 +1,148 @@
+"""Flow-based dialogues: from flow files and agent logs to the files that CGoDial's loader reads."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.errors import RecordError
+from pipelines.sources import registry
+from schemas.flow import REJECTED
+from schemas.validate import Validator
+from tests.pipelines.source_tools import parse
+from tests.pipelines.tools import DATA, call, hashes, manifest, plain, records
+
+SIMULATED, REAL = "selected_simu_data.jsonasr.json", "real_data.jsonasr.json"
+LOG = [
+    {"sys_response": "您好，寄件还是查件？", "sys_action": "开场", "usr_query": "查件", "usr_intent": "查件", "asr_results": ["差件", "查见"]},
+    {"sys_response": "单号是多少？", "sys_action": "问单号", "usr_query": "", "usr_intent": "拒识", "asr_results": ["喂"]},
+    {"sys_response": "单号是多少？", "sys_action": "问单号"},
+]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("fbd") / "out"
+    plain("cgodial-fbd", [DATA / "flow" / "parcel.yaml", DATA / "flow" / "clinic.yaml"], out)
+    return out
+
+
+def _load(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def test_the_release_is_what_the_loader_reads(built: Path) -> None:
+    """The reading of flow_based_dialog's loader: ids of a split, turns with transcripts, the classes from int2act.json."""
+    for name in ("parcel", "clinic"):
+        folder = built / "release" / "data" / name
+        assert sorted(path.name for path in folder.iterdir()) == sorted(
+            ["train_ids.json", "dev_ids.json", "test_ids.json", "int2act.json", SIMULATED, REAL]
+        )
+        dialogues, actions = _load(folder / SIMULATED), _load(folder / "int2act.json")
+        assert _load(folder / REAL) == {}
+        classes = {"拒识", *actions}
+        ids = {split: _load(folder / f"{split}_ids.json") for split in ("train", "dev", "test")}
+        assert sorted(one for listed in ids.values() for one in listed) == sorted(dialogues)
+        assert [len(ids[split]) for split in ("train", "dev", "test")] == [60, 20, 20]
+        for turns in dialogues.values():
+            assert "sys_response" in turns[0]
+            for turn, following in pairwise(turns):
+                assert turn["usr_intent"] in classes and len(turn["asr_results"]) == 3
+                expected = turn["sys_action"] if turn["usr_intent"] == "拒识" else actions[turn["usr_intent"]]
+                assert following["sys_action"] == expected
+    heard = [turn for turns in dialogues.values() for turn in turns if "usr_query" in turn]
+    assert sum(text != turn["usr_query"] for turn in heard for text in turn["asr_results"]) > 0.3 * 3 * len(heard)
+
+
+def test_the_record_names_the_nodes(built: Path) -> None:
+    found = records(built)
+    assert {dialogue.domains for dialogue in found} == {("parcel",), ("clinic",)}
+    for dialogue in found:
+        for turn in dialogue.turns:
+            assert turn.speaker == ("user" if turn.turn % 2 else "system")
+            assert turn.labels[0].startswith("node:") and (f"node:{REJECTED}" in turn.labels) == ("oos" in turn.labels)
+    noisy = records(built, "asr")
+    assert {(one.source_id, one.variant) for one in noisy} == {(one.source_id, variant) for one in found for variant in range(3)}
+    clean = {one.source_id: [turn.labels for turn in one.turns] for one in found}
+    assert all([turn.labels for turn in one.turns] == clean[one.source_id] for one in noisy)
+
+
+def test_books_balance_and_verify_and_validate_say_so(built: Path) -> None:
+    assert call("verify", built).code == 0 and call("validate", built / "release").code == 0
+    stages = {stage["name"]: stage for stage in manifest(built)["stages"]}
+    assert stages["read"]["in"] == 200 and stages["asr"]["out"] == 600 and not stages["asr"]["rejected"]
+    assert manifest(built)["overlap"].get("train/test", {}).get("exact", 0) == 0
+
+
+def test_our_own_release_is_read_as_a_log(built: Path, tmp_path: Path) -> None:
+    plain("cgodial-fbd", [built / "release"], tmp_path / "again", "suites=standard")
+    before, after = built / "release" / "data" / "clinic", tmp_path / "again" / "release" / "data" / "clinic"
+    assert _load(after / REAL) == _load(before / SIMULATED) and _load(after / SIMULATED) == {}
+    for name in ("train_ids.json", "dev_ids.json", "test_ids.json", "int2act.json"):
+        assert sorted(_load(after / name)) == sorted(_load(before / name))
+
+
+def test_test_labels_can_be_held_out(tmp_path: Path) -> None:
+    plain("cgodial-fbd", [DATA / "flow" / "library.yaml"], tmp_path / "out", "suites=standard", "held_out_labels=true")
+    folder = tmp_path / "out" / "release" / "data" / "library"
+    dialogues, test = _load(folder / SIMULATED), set(_load(folder / "test_ids.json"))
+    assert all(("usr_intent" in turn) == (name not in test) for name, turns in dialogues.items() for turn in turns if "usr_query" in turn)
+    labels = _load(tmp_path / "out" / "labels" / "release" / "data" / "library" / SIMULATED)
+    assert set(labels) == test and all("usr_intent" in turn for turns in labels.values() for turn in turns if "usr_query" in turn)
+    assert call("verify", tmp_path / "out").code == 0
+
+
+def test_beam_and_plain_calls_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    inputs = [DATA / "flow" / "clinic.yaml", DATA / "flow" / "parcel.yaml"]
+    result = call("build", "cgodial-fbd", "--input", *inputs, "--output", tmp_path / "out", "--quiet")
+    assert result.code == 0, result.err
+    assert hashes(tmp_path / "out", "release", "dialogues") == hashes(built, "release", "dialogues")
+
+
+def test_a_log_is_read_with_what_it_lacks() -> None:
+    dialogue = parse(registry.get("flow"), {"scenario": "gov", "log": LOG})
+    assert [(turn.speaker, turn.utterance) for turn in dialogue.turns] == [
+        ("system", "您好，寄件还是查件？"),
+        ("user", "查件"),
+        ("system", "单号是多少？"),
+        ("user", "喂"),
+        ("system", "单号是多少？"),
+    ]
+    assert dialogue.turns[1].labels == ("node:查件",) and dialogue.turns[3].labels == ("node:拒识", "oos")
+    assert dialogue.lineage[0].reasons == ("query_from_transcript:1",)
+    assert all(Validator("cgodial-fbd").is_valid({"a": [turn]}) for turn in LOG)
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ([], "empty_dialogue"),
+        ([{"usr_query": " "}], "empty_dialogue"),
+        ([{"sys_response": "a"}, {"sys_response": "b"}], "odd_turn_order"),
+        ([{"sys_response": 1}], "wrong_type"),
+        ([{"usr_query": "a", "asr_results": "a"}], "wrong_type"),
+        (["a"], "wrong_type"),
+    ],
+)
+def test_a_broken_log_is_refused_with_a_reason(log: list[Any], reason: str) -> None:
+    with pytest.raises(RecordError) as refusal:
+        parse(registry.get("flow"), {"scenario": "gov", "log": log})
+    assert refusal.value.reason == reason
+
+
+def test_a_flow_that_is_no_tree_stops_the_run(tmp_path: Path) -> None:
+    bad = (DATA / "flow" / "parcel.yaml").read_text("utf-8").replace("next: 问时效", "next: [问时效, 网点说明]")
+    (tmp_path / "bad.yaml").write_text(bad, "utf-8")
+    result = call("build", "cgodial-fbd", "--input", tmp_path / "bad.yaml", "--output", tmp_path / "out")
+    assert result.code == 1 and "bad.yaml: is no dialogue flow" in result.err and "nodes.今天取件.next" in result.err
+    assert not (tmp_path / "out").exists()
+    assert call("validate", tmp_path / "bad.yaml").code == 1
+
+
+def test_other_sources_are_refused(tmp_path: Path) -> None:
+    result = call("build", "cgodial-fbd", "--input", DATA / "risawoz", "--output", tmp_path / "out")
+    assert result.code == 1 and "reads dialogue flows and agent logs" in result.err
