@@ -16,7 +16,7 @@ from pipelines.errors import RecordError
 from pipelines.noesis.unknown import known
 from schemas import Dialogue, Turn
 
-from .base import Kind, Notes, Piece, Role, Source, json_array_items, json_kind, load_record, official_split, take, take_if
+from .base import Kind, Notes, Piece, Role, Source, json_array_items, json_kind, load_dialogue, load_record, official_split, take, take_if
 
 _SPLITS = {"train": b"train", "dev": b"valid", "valid": b"valid", "test": b"test"}
 _LABELS = ("Accept", "Reject", "No Decision Yet")
@@ -115,7 +115,7 @@ class Advising(Source):
 
 
 def _messages(pieces: Sequence[Piece]) -> tuple[dict, list]:  # type: ignore[type-arg]
-    record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+    record = load_dialogue(pieces)
     messages = take(record, "messages", list)
     if not messages:
         raise RecordError("no_turns", "messages is empty")

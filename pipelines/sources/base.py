@@ -188,6 +188,11 @@ def list_lines(path: str, data: bytes) -> list[str]:
     return [bare_id(line.strip()) for line in ids if line.strip()]
 
 
+def opening(head: str) -> str:
+    """The beginning of a file without a byte order mark and blanks: what tells an array from an object."""
+    return head.lstrip("\ufeff \t\r\n")
+
+
 def load_text(data: bytes, path: str) -> str:
     """One JSON string of a file, `InputError` if it is anything else."""
     try:
@@ -268,6 +273,16 @@ def load_record(data: bytes) -> Any:
         if lone:
             raise RecordError("lone_surrogate", f"U+{ord(lone[0]):04X} without its other half") from None
         raise RecordError("bad_number", str(error)) from None
+
+
+def dialogue_data(pieces: Sequence[Piece]) -> bytes:
+    """What the one piece of kind "dialogue" holds."""
+    return next(piece.data for piece in pieces if piece.kind == "dialogue")
+
+
+def load_dialogue(pieces: Sequence[Piece]) -> Any:
+    """The JSON of the one piece of kind "dialogue"; raises as `load_record`."""
+    return load_record(dialogue_data(pieces))
 
 
 def take(record: Any, key: str, kind: type[T], where: str = "") -> T:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pipelines.errors import InputError, RecordError
 from schemas import Dialogue, Turn
 
-from .base import SPLITS, Kind, Piece, Role, Source, file_name, json_array_items, json_kind, json_object_items, load_record, official_split
+from .base import SPLITS, Kind, Piece, Role, Source, file_name, json_array_items, json_kind, json_object_items, load_dialogue, official_split, opening
 
 #: The label of a query that no supported intent covers, and the prefix of the others'.
 OUT_OF_SCOPE, INTENT = "oos", "intent:"
@@ -31,7 +31,7 @@ class Clinc(Source):
     about = "CLINC150 queries with intents and out-of-scope ones: data_full.json, data_oos_plus.json, ..."
 
     def role(self, path: str, head: str) -> Role | None:
-        start = head.lstrip("\ufeff \t\r\n")
+        start = opening(head)
         if _FIRST.match(start) or (_NAMES.fullmatch(file_name(path)) and not start):
             return "dialogues"
         return "other" if file_name(path) == "domains.json" and '"banking"' in head else None
@@ -47,7 +47,7 @@ class Clinc(Source):
                     yield f"{name}/{number}", "split", SPLITS[part[1]]
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        match load_record(next(piece.data for piece in pieces if piece.kind == "dialogue")):
+        match load_dialogue(pieces):
             case [str() as text, str() as intent]:
                 pass
             case other:

@@ -25,8 +25,9 @@ from .base import (
     Source,
     check_speakers,
     file_name,
-    load_record,
+    load_dialogue,
     name_domains,
+    opening,
     records_with_id,
     take,
     take_if,
@@ -47,7 +48,7 @@ class ConvLab(Source):
     about = "ConvLab-3 unified format: data.zip or dialogues.json of KVRET, CamRest and many others"
 
     def role(self, path: str, head: str) -> Role | None:
-        start = head.lstrip("\ufeff \t\r\n")
+        start = opening(head)
         if start.startswith("[") and '"data_split"' in head and '"dialogue_id"' in head:
             return "dialogues"
         return "other" if file_name(path) == "ontology.json" and '"is_categorical"' in head else None
@@ -58,7 +59,7 @@ class ConvLab(Source):
                 yield name, "dialogue", raw
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         take(record, "dialogue_id", str)
         split = SPLITS.get(take(record, "data_split", str).lower())
         records = take(record, "turns", list)

@@ -25,9 +25,10 @@ from .base import (
     file_name,
     json_kind,
     json_object_items,
-    load_record,
+    load_dialogue,
     name_domains,
     official_split,
+    opening,
     split_of_path,
     take,
     take_if,
@@ -53,7 +54,7 @@ class CrossWOZ(Source):
     about = "CrossWOZ, original layout (Chinese, 5 domains), whole or zipped"
 
     def role(self, path: str, head: str) -> Role | None:
-        name, start = file_name(path), head.lstrip("\ufeff \t\r\n")
+        name, start = file_name(path), opening(head)
         if start.startswith("{") and '"sys-usr"' in head:
             return "dialogues"
         # A row of a database is a list of a name and its facts.
@@ -68,7 +69,7 @@ class CrossWOZ(Source):
                     yield source_id, "split", split
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         messages = take(record, "messages", list)
         if not messages:
             raise RecordError("empty_dialogue", "messages holds no message")

@@ -12,7 +12,7 @@ from schemas import STANDARD, Dialogue
 from schemas.dialogue import decode
 from schemas.validate import check_dialogue
 
-from .base import Kind, Piece, Role, Source, file_name, load_record
+from .base import Kind, Piece, Role, Source, dialogue_data, file_name, load_record
 
 
 class Dialmill(Source):
@@ -48,7 +48,7 @@ class Dialmill(Source):
             yield source_id or f"{file_name(path)}:{number}", "dialogue", line
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        line = next(piece.data for piece in pieces if piece.kind == "dialogue")
+        line = dialogue_data(pieces)
         try:
             dialogue = decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -20,7 +20,22 @@ from schemas import Dialogue, Turn
 from schemas.dialogue import OOS
 from schemas.flow import REJECTED, FlowError, read_flow
 
-from .base import SPLITS, Kind, Notes, Piece, Role, Source, file_name, json_object_items, list_lines, load_record, official_split, take, take_if
+from .base import (
+    SPLITS,
+    Kind,
+    Notes,
+    Piece,
+    Role,
+    Source,
+    file_name,
+    json_object_items,
+    list_lines,
+    load_dialogue,
+    official_split,
+    opening,
+    take,
+    take_if,
+)
 
 #: The prefix of the label that names the node of a turn: the intent of a user turn, the action of a system turn.
 NODE = "node:"
@@ -46,7 +61,7 @@ class Flows(Source):
         name = file_name(path)
         if name.endswith((".yaml", ".yml", ".json")) and _FLOW.search(head[:4096]) and _NODES.search(head):
             return "dialogues"
-        if name.endswith(".json") and head.lstrip("\ufeff \t\r\n").startswith("{") and _LOG.search(head):
+        if name.endswith(".json") and opening(head).startswith("{") and _LOG.search(head):
             return "dialogues"
         if _IDS.fullmatch(name):
             return "splits"
@@ -82,7 +97,7 @@ class Flows(Source):
                 yield source_id, "split", split.encode()
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         entries = take(record, "log", list)
         if not entries:
             raise RecordError("empty_dialogue", "log holds no turn")
@@ -121,7 +136,7 @@ class Flows(Source):
 
     def extra(self, pieces: Sequence[Piece]) -> bytes:
         """The transcripts that a log has of its user turns, each list in order of the user turns; nothing for a walk."""
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         if record.get("walked"):
             return b""
         return msgspec.msgpack.encode([_transcripts(entry, f"log[{at}]") for at, entry in enumerate(record["log"]) if _query(entry, "", Notes())])

@@ -28,8 +28,10 @@ from .base import (
     json_kind,
     json_object_items,
     list_lines,
+    load_dialogue,
     load_record,
     official_split,
+    opening,
     take,
     take_if,
 )
@@ -61,7 +63,7 @@ class MultiWoz21(Source):
         name = file_name(path)
         if _LIST.fullmatch(name):
             return "splits"
-        start = head.lstrip("\ufeff \t\r\n")
+        start = opening(head)
         if _ACTS.fullmatch(name):
             return "acts"
         if start.startswith("{") and _LOG.search(head) and ('"metadata"' in head or '"text"' in head):
@@ -88,7 +90,7 @@ class MultiWoz21(Source):
                     yield bare_id(key), "split", part
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         log = take(record, "log", list)
         if not log:
             raise RecordError("empty_dialogue", "log holds no turn")

@@ -23,8 +23,10 @@ from .base import (
     bare_id,
     file_name,
     json_object_items,
+    load_dialogue,
     load_record,
     official_split,
+    opening,
     records_with_id,
     split_of_path,
     take,
@@ -48,7 +50,7 @@ class MultiWoz22(Source):
     about = "MultiWOZ 2.2, schema-guided layout: dialogues_NNN.json with frames, and dialog_acts.json"
 
     def role(self, path: str, head: str) -> Role | None:
-        name, start = file_name(path), head.lstrip("\ufeff \t\r\n")
+        name, start = file_name(path), opening(head)
         if start.startswith("[") and ('"turns"' in head or '"frames"' in head) and _OURS.search(head):
             return "dialogues"
         if name == "dialog_acts.json" and (not start or '"dialog_act"' in head):
@@ -67,7 +69,7 @@ class MultiWoz22(Source):
                     yield bare_id(name), "split", split
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         take(record, "dialogue_id", str)
         apart = [load_record(piece.data) for piece in pieces if piece.kind == "acts"]
         notes = Notes()

@@ -13,7 +13,7 @@ from perturbers.simulator import simulate
 from pipelines.errors import InputError, RecordError
 from schemas import Dialogue
 
-from .base import Kind, Piece, Role, Source, official_split
+from .base import Kind, Piece, Role, Source, dialogue_data, official_split
 
 _MOST = 100_000
 
@@ -55,7 +55,7 @@ class Reminder(Source):
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         try:
-            number, seed = msgspec.json.decode(next(piece.data for piece in pieces if piece.kind == "dialogue"), type=tuple[int, int])
+            number, seed = msgspec.json.decode(dialogue_data(pieces), type=tuple[int, int])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RecordError("wrong_type", f"expected a number and a seed: {error}") from None
         if not 0 <= number < _MOST:

@@ -28,10 +28,11 @@ from .base import (
     file_name,
     json_array_items,
     json_object_items,
-    load_record,
+    load_dialogue,
     load_text,
     name_domains,
     official_split,
+    opening,
     records_with_id,
     take,
     take_if,
@@ -56,7 +57,7 @@ class RiSAWOZ(Source):
     about = "RiSAWOZ, original layout (Chinese, 12 domains); its data may not be used commercially"
 
     def role(self, path: str, head: str) -> Role | None:
-        name, start = file_name(path), head.lstrip("\ufeff \t\r\n")
+        name, start = file_name(path), opening(head)
         if start.startswith("[") and '"user_utterance"' in head and ('"belief_state"' in head or '"system_utterance"' in head):
             return "dialogues"
         if name == "dataset_split_ids_dict.json":
@@ -80,7 +81,7 @@ class RiSAWOZ(Source):
                         yield load_text(listed_id, path), "split", SPLITS[listed[1]]
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         take(record, "dialogue_id", str)
         pairs = take(record, "dialogue", list)
         if not pairs:

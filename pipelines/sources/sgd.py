@@ -21,9 +21,10 @@ from .base import (
     Role,
     Source,
     file_name,
-    load_record,
+    load_dialogue,
     name_domains,
     official_split,
+    opening,
     records_with_id,
     split_of_path,
     take,
@@ -48,7 +49,7 @@ class SchemaGuided(Source):
     about = "Schema-Guided Dialogue (DSTC8), original layout: dialogues_NNN.json with frames and acts"
 
     def role(self, path: str, head: str) -> Role | None:
-        start = head.lstrip("\ufeff \t\r\n")
+        start = opening(head)
         if not start.startswith("[") or not _SERVICE.search(head):
             return None
         if '"dialogue_id"' in head and ('"turns"' in head or '"frames"' in head):
@@ -65,7 +66,7 @@ class SchemaGuided(Source):
                     yield source_id, "split", split
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         take(record, "dialogue_id", str)
         notes = Notes()
 

@@ -28,9 +28,10 @@ from .base import (
     file_name,
     json_array_items,
     list_lines,
-    load_record,
+    load_dialogue,
     name_domains,
     official_split,
+    opening,
     take,
     take_if,
 )
@@ -49,7 +50,7 @@ class Taskmaster(Source):
     about = "Taskmaster 1, 2 and 3: conversations with annotated segments; split lists of Taskmaster 1"
 
     def role(self, path: str, head: str) -> Role | None:
-        start = head.lstrip("\ufeff \t\r\n")
+        start = opening(head)
         if start[:1] in ("[", "{") and '"conversation_id"' in head and '"utterances"' in head:
             return "dialogues"
         if _LIST.fullmatch(file_name(path)) and start.startswith("dlg-"):
@@ -68,7 +69,7 @@ class Taskmaster(Source):
                 yield _id(raw) or f"{file_name(path)}#{number}", "dialogue", raw
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
-        record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+        record = load_dialogue(pieces)
         take(record, "conversation_id", str)
         notes = Notes()
         vertical = take_if(record, "vertical", str)

@@ -14,7 +14,7 @@ from pipelines.errors import InputError, RecordError
 from pipelines.irc.logs import VARIANTS, Log, _parse_tok, log_name, parse, split_lines
 from schemas import Message
 
-from .base import Kind, MessageSource, Piece, Role, file_name
+from .base import Kind, MessageSource, Piece, Role, dialogue_data, file_name
 
 _LINE = re.compile(r"\[\d\d:\d\d(?::\d\d)?\] ?(?:<[^>\n]+>|-\S+-|\()|===? |\S+ \d{4}-\d\d-\d\d \[\d\d:\d\d|\s?\* \S+ |<s> ")
 _LINK = re.compile(r"\d+ \d+(?: -)?\s*$")
@@ -64,7 +64,7 @@ class UbuntuIrc(MessageSource):
             yield name, "split", split
 
     def read(self, source_id: str, pieces: Sequence[Piece]) -> tuple[Log, list[tuple[int, int]] | None]:
-        log = next(piece.data for piece in pieces if piece.kind == "dialogue")
+        log = dialogue_data(pieces)
         lines = split_lines(log[1:])
         for piece in pieces:
             if piece.kind == "form" and int(piece.data) != len(lines):
