@@ -15,6 +15,7 @@ _REGISTRY = {
     "convlab": "ConvLab",
     "crosswoz": "CrossWOZ",
     "dialmill": "Dialmill",
+    "ecd": "Ecd",
     "flow": "Flows",
     "multiwoz21": "MultiWoz21",
     "multiwoz22": "MultiWoz22",

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 LOGS = [name for name in registry.names() if isinstance(registry.get(name), MessageSource)]
 NAMES = [name for name in registry.names() if name not in LOGS]
 #: Sources without labels of task-oriented dialogue, where either side may begin and say several things in a row.
-UNLABELLED = ["advising", "flow"]
+UNLABELLED = ["advising", "ecd", "flow"]
 LABELLED = [name for name in NAMES if name not in UNLABELLED]
 #: The one source that reads other sources' records, and keeps their names and languages.
 OWN = "dialmill"
