@@ -68,7 +68,12 @@ class Tracker:
     """The tracker of one language. `predict` gives the state after each user turn."""
 
     def __init__(
-        self, ontology: Ontology, classes: Sequence[tuple[Slot, str]], domains: Sequence[str], vocabulary: Vocabulary, weights: Sequence[NDArray[np.int64]]
+        self,
+        ontology: Ontology,
+        classes: Sequence[tuple[Slot, str]],
+        domains: Sequence[str],
+        vocabulary: Vocabulary,
+        weights: Sequence[NDArray[np.int64]],
     ) -> None:
         self.ontology = ontology
         #: (slot, "") for a slot that takes mentions, (slot, value) for a value that no words spell; the first is none.
@@ -137,7 +142,9 @@ class Tracker:
         relative = np.zeros((len(kept) + 1, len(_RELATIVE)), dtype=np.int64)
         for row, ((slot, _), (_, value)) in enumerate(kept, 1):
             relative[row] = frame.relative(slot, value, self.ontology.counts[slot].get(value, 0), domains.count(slot[0]) == 1)
-        return Decision(np.array([0, *(self._number[key] for key, _ in kept)]), sorted(set(names)), relative, ["", *(value for _, (_, value) in kept)])
+        return Decision(
+            np.array([0, *(self._number[key] for key, _ in kept)]), sorted(set(names)), relative, ["", *(value for _, (_, value) in kept)]
+        )
 
     def predict(self, dialogue: Dialogue) -> dict[int, State]:
         """The state after each user turn, by turn number."""

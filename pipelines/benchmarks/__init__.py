@@ -49,6 +49,15 @@ class Benchmark(ABC):
         """Raises `DialmillError` where this benchmark can't be built from the job's inputs."""
         return
 
+    def judge(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
+        """A dialogue that passed the filters, with what its lineage says of it, and its priority: the sizes of splits take the lowest first, None for
+        a keyed hash.
+
+        Raises:
+            RecordError: this benchmark doesn't take it.
+        """
+        return dialogue, None
+
     def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
         """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs."""
         return ()
@@ -80,6 +89,7 @@ class Benchmark(ABC):
 #: name -> class, in the module of the same name.
 _REGISTRY = {
     "cgodial-fbd": "CgodialFbd",
+    "cgodial-rbd": "CgodialRbd",
     "disentangle": "Disentangle",
     "noesis-advising": "NoesisAdvising",
     "noesis-ubuntu": "NoesisUbuntu",

@@ -15,7 +15,7 @@ import msgspec
 from pipelines.errors import InputError, RecordError
 from schemas import Dialogue, Turn
 
-from .base import SPLITS, Kind, Piece, Role, Source, file_name, load_record, official_split, take
+from .base import SPLITS, Kind, Piece, Role, Source, file_name, load_dialogue, official_split, take
 
 DOMAIN = "e-commerce"
 _LINE = re.compile(r"[01]\t[^\t\n]+\t[^\t\n]+")
@@ -45,17 +45,20 @@ class Ecd(Source):
             raise InputError(path, f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", "convert it to UTF-8") from None
         stem = file_name(path).rsplit(".", 1)[0]
         part = _PART.search(stem.lower())
-        number, context, record = 0, "", {"context": [], "true": [], "false": []}
+        number, context = 0, ""
+        record: dict[str, list[str]] = {"context": [], "true": [], "false": []}
         for at, line in enumerate(text.split("\n"), 1):
             if not line.strip():
                 continue
             label, *texts = line.rstrip("\r").split("\t")
             if label not in ("0", "1") or len(texts) < 2:
                 found = "an unknown label" if label not in ("0", "1") else "no response"
-                raise InputError(path, f"line {at}: {found}: {line[:40]!r}", "expected 0 or 1, a tab, utterances and a response with tabs between them")
+                raise InputError(
+                    path, f"line {at}: {found}: {line[:40]!r}", "expected 0 or 1, a tab, utterances and a response with tabs between them"
+                )
             before = "\t".join(texts[:-1])
-            # A right response opens the next example, also of the same context.
-            if record["context"] and (before != context or label == "1"):
+            # A second right response opens the next example, also of the same context.
+            if record["context"] and (before != context or (label == "1" and record["true"])):
                 yield from self._example(stem, number, record, part)
                 number, record = number + 1, {"context": [], "true": [], "false": []}
             context = before
@@ -102,7 +105,7 @@ def joined(text: str) -> str:
 
 
 def _texts(pieces: Sequence[Piece]) -> tuple[list[str], list[str], list[str]]:
-    record = load_record(next(piece.data for piece in pieces if piece.kind == "dialogue"))
+    record = load_dialogue(pieces)
     found = []
     for key in ("context", "true", "false"):
         texts = take(record, key, list)

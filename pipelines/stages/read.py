@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from pipelines import files
+from pipelines import benchmarks, files
 from pipelines.errors import InputError, RecordError
 from pipelines.inputs import InputFile
 from pipelines.recipe import Recipe
@@ -87,6 +87,7 @@ class JoinAndParse(Stage):
 
     def setup(self) -> None:
         self.sources = {name: registry.get(name) for name in {one.source for one in self.inputs}}
+        self.benchmark = benchmarks.get(self.recipe.benchmark)
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         source_id, values = element
@@ -129,14 +130,21 @@ class JoinAndParse(Stage):
                 yield "pool", item
         filtered = self.books.stage("filter")
         filtered.entered += 1
-        refused = refusal(dialogue, source, self.recipe)
-        if refused is not None:
+        extra = source.extra(mine)
+        try:
+            refused = refusal(dialogue, source, self.recipe)
+            if refused is not None:
+                raise refused
+            dialogue, priority = self.benchmark.judge(dialogue, extra, self.recipe, self.seed)
+        except RecordError as refused:
             yield self._reject("filter", refused, first, source_id)
             return
+        if priority is not None:
+            fact = msgspec.structs.replace(fact, priority=priority)
         filtered.out += 1
         packed = squeeze(pack(dialogue))
         yield "fact", ("fact", msgspec.msgpack.encode(fact))
-        yield "main", (source_id, msgspec.msgpack.encode((self.inputs[first.file].shown, first.index, fact, packed, source.extra(mine))))
+        yield "main", (source_id, msgspec.msgpack.encode((self.inputs[first.file].shown, first.index, fact, packed, extra)))
 
     def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
         self.books.reject(stage, error.reason)

@@ -27,13 +27,20 @@ _BLANK_OR_PUNCTUATION = re.compile(r"[\W_]+")
 
 
 class Fact(msgspec.Struct, array_like=True, frozen=True):
-    """What the planner needs to know of a dialogue."""
+    """What the planner needs to know of a dialogue. The sizes of splits take the lowest `priority` first where the benchmark gives one, else the
+    lowest rank."""
 
     source: str
     group: str
     official: str | None
     rank: int
     source_id: str
+    priority: int | None = None
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Where it stands when a split takes so many of its dialogues."""
+        return (self.rank if self.priority is None else self.priority, self.source_id)
 
 
 class Layout(msgspec.Struct):
@@ -59,7 +66,7 @@ class Layout(msgspec.Struct):
             split = _split(official)
         elif recipe.proportional:
             for name, bound in (self.bounds.get(fact.group) or {}).items():
-                if bound is not None and bound[0] <= (fact.rank, fact.source_id) <= bound[1]:
+                if bound is not None and bound[0] <= fact.place <= bound[1]:
                     return _split(name), ""
             return None, "not_sampled"
         else:
@@ -67,7 +74,7 @@ class Layout(msgspec.Struct):
         bounds = self.bounds.get(fact.group)
         if bounds is not None and split in bounds:
             bound = bounds[split]
-            if bound is None or not bound[0] <= (fact.rank, fact.source_id) <= bound[1]:
+            if bound is None or not bound[0] <= fact.place <= bound[1]:
                 return None, "not_sampled"
         return split, ""
 
@@ -124,7 +131,7 @@ class SplitPlanner:
         fact = msgspec.msgpack.decode(data, type=Fact)
         have = state["have"].setdefault(fact.source, {})
         have[fact.official or ""] = have.get(fact.official or "", 0) + 1
-        place = (fact.rank, fact.source_id)
+        place = fact.place
         # Candidates for the bounds under both modes; which one holds is known only when all facts are in.
         self._keep(state, fact.group, f"official {fact.official or 'train'}", place)
         if self.recipe.proportional:

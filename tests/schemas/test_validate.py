@@ -338,7 +338,7 @@ def test_folders_and_names(tmp_path: Path) -> None:
     assert "directory" in str(validate_file(tmp_path)).lower()
     report = validate_file(_write(tmp_path / "empty.jsonl", b""))
     assert report.ok and report.records == 0
-    with pytest.raises(KeyError, match="there are: .*dialogue, "):
+    with pytest.raises(KeyError, match=r"there are: .*dialogue, "):
         validate_file(tmp_path / "empty.jsonl", schema="nonsense")
     wrong = validate_file(_write(tmp_path / "logs.json", json.dumps(good("soloist")[0])), schema="manifest")
     assert not wrong.ok and "is not of type 'object'" in str(wrong)

@@ -1,0 +1,177 @@
+"""Retrieval-based dialogues: from the E-commerce Dialogue Corpus to hard, unambiguous, spoken examples in CGoDial's own form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perturbers.rng import Rng
+from pipelines.cgodial import retrieval
+from pipelines.errors import InputError, RecordError
+from pipelines.sources import registry
+from pipelines.sources.ecd import joined
+from tests.pipelines.source_tools import parse, read_data
+from tests.pipelines.tools import DATA, call, hashes, manifest, plain, records, rejects
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("rbd") / "out"
+    plain("cgodial-rbd", [DATA / "ecd"], out)
+    return out
+
+
+def _load(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def test_the_release_has_so_many_candidates_and_each_is_wrong_or_right(built: Path) -> None:
+    answers = {one.source_id: one.turns[-1].utterance for one in records(built)}
+    for name, count in (("train", 2), ("dev", 2), ("test", 10)):
+        examples = _load(built / "release" / f"{name}.json")
+        assert examples
+        for source_id, one in examples.items():
+            assert one["true"] == [answers.pop(source_id)] and len(one["false"]) == count - 1
+            texts = one["true"] + one["false"]
+            assert not any(retrieval.nearly_equal(a, b) for at, a in enumerate(texts) for b in texts[:at])
+            assert not set(texts) & set(one["history"])
+    assert not answers
+
+
+def test_the_noesis_form_holds_the_same_in_an_order_that_tells_nothing(built: Path) -> None:
+    places = []
+    for name in ("train", "dev", "test"):
+        examples = _load(built / "release" / f"{name}.json")
+        shuffled = _load(built / "release" / f"ecd_{name}_subtask_1.json")
+        assert len(shuffled) == len(examples)
+        for one, same in zip(shuffled, examples.values(), strict=True):
+            texts = [option["utterance"] for option in one["options-for-next"]]
+            assert sorted(texts) == sorted(same["true"] + same["false"])
+            assert [message["utterance"] for message in one["messages-so-far"]] == same["history"]
+            assert one["messages-so-far"][-1]["speaker"] == "participant_1"
+            (right,) = one["options-for-correct-answers"]
+            assert right["utterance"] == same["true"][0] and right in one["options-for-next"]
+            places.append(texts.index(right["utterance"]) / (len(texts) - 1))
+    assert 0 < sum(place == 0 for place in places) < len(places) and 0.25 < sum(places) / len(places) < 0.75
+
+
+def test_the_history_is_spoken_and_the_candidates_are_not(built: Path) -> None:
+    spoken = {one.source_id: one for one in records(built, "spoken")}
+    clean = {one.source_id: one for one in records(built)}
+    changed = 0
+    for name in ("train", "dev", "test"):
+        for source_id, one in _load(built / "release" / f"{name}.json").items():
+            heard = spoken.get(source_id, clean[source_id])
+            assert one["history"] == [turn.utterance for turn in heard.turns[:-1]]
+            changed += one["history"] != [turn.utterance for turn in clean[source_id].turns[:-1]]
+    assert changed > 0.8 * len(clean)
+
+
+def test_easy_examples_are_left_out_with_a_reason_and_sizes_take_the_hardest(built: Path, tmp_path: Path) -> None:
+    easy = rejects(built, "filter")
+    assert easy and {one["reason"] for one in easy} <= {"too_easy", "ambiguous_response", "ambiguous_candidates"}
+    means = {one.source_id: float(one.lineage[0].reasons[0].split(": ")[1]) for one in records(built)}
+    assert max(means.values()) <= 0.8
+    plain("cgodial-rbd", [DATA / "ecd"], tmp_path / "few", "train_size=4", "suites=standard")
+    taken = [means[one.source_id] for one in records(tmp_path / "few", "standard", "train")]
+    assert sorted(taken) == sorted(means[one.source_id] for one in records(built, "standard", "train"))[:4]
+
+
+def test_books_balance_and_verify_says_so(built: Path) -> None:
+    assert call("verify", built).code == 0 and call("validate", built / "release").code == 0
+    stages = {stage["name"]: stage for stage in manifest(built)["stages"]}
+    assert stages["read"]["in"] == 50 and stages["filter"]["out"] == stages["examples"]["in"] == stages["examples"]["out"]
+    assert not manifest(built)["overlap"]
+
+
+def test_beam_and_plain_calls_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    result = call("build", "cgodial-rbd", "--input", DATA / "ecd", "--output", tmp_path / "out", "--quiet")
+    assert result.code == 0, result.err
+    assert hashes(tmp_path / "out", "release", "dialogues", "rejects") == hashes(built, "release", "dialogues", "rejects")
+
+
+def test_candidates_are_drawn_from_other_dialogues_where_the_file_has_too_few(tmp_path: Path) -> None:
+    """A training file alone, split by hash: its test examples come with one wrong response and get nine."""
+    plain(
+        "cgodial-rbd", [DATA / "ecd" / "train.txt"], tmp_path / "out", "max_accuracy=1", "fractions=train:0.3,valid:0.1,test:0.6", "suites=standard"
+    )
+    test = _load(tmp_path / "out" / "release" / "test.json")
+    assert len(test) > 10 and all(len(one["false"]) == 9 for one in test.values())
+    own = {one.turns[-1].utterance for one in records(tmp_path / "out", "standard", "train", "valid")}
+    assert sum(text in own for one in test.values() for text in one["false"]) < 20, "test draws from test, but for what the file itself gives"
+
+
+def test_answers_can_be_held_out(tmp_path: Path) -> None:
+    plain("cgodial-rbd", [DATA / "ecd"], tmp_path / "out", "held_out_labels=true", "suites=standard")
+    assert not (tmp_path / "out" / "release" / "test.json").exists() and (tmp_path / "out" / "labels" / "release" / "test.json").exists()
+    assert all("options-for-correct-answers" not in one for one in _load(tmp_path / "out" / "release" / "ecd_test_subtask_1.json"))
+    assert call("verify", tmp_path / "out").code == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [
+        ("今天就发哦", "今天就发的哦", True),
+        ("今天就发哦", "今天 就发，哦！", True),
+        ("可以的亲，两天到", "不可以的，换一款吧", False),
+        ("好的", "好吧", False),
+        ("发邮政的哦", "发韵达的哦", False),
+    ],
+)
+def test_near_equal_responses(one: str, other: str, near: bool) -> None:
+    assert retrieval.nearly_equal(one, other) == retrieval.nearly_equal(other, one) == near
+
+
+def test_a_tie_counts_by_its_chance() -> None:
+    assert retrieval.accuracy(["完全无关"], "甲乙", ["丙丁", "戊己"], "zh") == pytest.approx(1 / 3)
+    assert retrieval.accuracy(["茶叶是新茶吗"], "茶叶是新茶的", ["发邮政"], "zh") == 1.0
+
+
+@given(st.lists(st.text("甲乙丙丁戊己庚辛", min_size=1, max_size=6), max_size=12), st.integers(2, 6))
+def test_chosen_candidates_are_distinct_or_none(texts: list[str], count: int) -> None:
+    found = retrieval.choose("子丑寅卯", texts, ["辰巳午未", "申酉戌亥"], ["甲乙丙丁"], count, Rng(1))
+    assert found == retrieval.choose("子丑寅卯", texts, ["辰巳午未", "申酉戌亥"], ["甲乙丙丁"], count, Rng(1))
+    if found is not None:
+        assert len(found) == count and len(retrieval.usable("子丑寅卯", found, ["甲乙丙丁"])) == count
+
+
+def test_lines_of_one_context_are_one_dialogue() -> None:
+    data = "1\t在 吗\t在 的 亲\n0\t在 吗\t没 有 了\n1\t在 吗\t您 好\n0\t你 好\tEMS 可以\n1\t你 好\t5 折 起".encode()
+    found = list(registry.get("ecd").pieces("dialogues", "x/train.txt", data))
+    dialogues = [json.loads(raw) for _, kind, raw in found if kind == "dialogue"]
+    assert [(one["true"], one["false"]) for one in dialogues] == [(["在 的 亲"], ["没 有 了"]), (["您 好"], []), (["5 折 起"], ["EMS 可以"])]
+    read = read_data(registry.get("ecd"), {"x/train.txt": data})
+    assert [dialogue.turns[-1].utterance for dialogue in read.dialogues.values()] == ["在的亲", "您好", "5折起"]
+    assert {dialogue.split for dialogue in read.dialogues.values()} == {"train"}
+
+
+@pytest.mark.parametrize(("text", "plain_text"), [("在 的 亲", "在的亲"), ("ems  express 可以", "ems express可以"), ("100 片 装", "100片装")])
+def test_blanks_between_words_go(text: str, plain_text: str) -> None:
+    assert joined(text) == plain_text
+
+
+@pytest.mark.parametrize("data", [b"2\ta\tb", b"1\ta", b"1\ta\tb\nx", b"\xff\t\t"])
+def test_a_broken_file_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match=r"line \d|UTF-8"):
+        list(registry.get("ecd").pieces("dialogues", "train.txt", data))
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"context": ["a"], "true": [], "false": ["b"]}, "no_right_response"),
+        ({"context": ["a"], "true": ["b", "c"], "false": []}, "several_right_responses"),
+        ({"context": [], "true": ["b"], "false": []}, "empty_dialogue"),
+        ({"context": [" "], "true": ["b"], "false": []}, "empty_utterance"),
+        ({"context": [1], "true": ["b"], "false": []}, "wrong_type"),
+    ],
+)
+def test_a_broken_example_is_refused_with_a_reason(record: dict[str, Any], reason: str) -> None:
+    with pytest.raises(RecordError) as refusal:
+        parse(registry.get("ecd"), record)
+    assert refusal.value.reason == reason
