@@ -20,7 +20,7 @@ def rbd(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_sample_of_the_e_commerce_corpus_is_read_whole(real: Path) -> None:
-    read = read_paths(registry.get("ecd"), sorted((real / "ecd_sample").glob("t*.txt")) + [real / "ecd_sample" / "valid.txt"])
+    read = read_paths(registry.get("ecd"), [real / "ecd_sample" / f"{part}.txt" for part in ("train", "valid", "test")])
     assert len(read.dialogues) == 77 + 100 + 77
     assert not read.rejects and not read.repeated
 
