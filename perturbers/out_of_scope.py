@@ -252,7 +252,7 @@ def _fallback(dialogue: Dialogue, gap: int, locator: Locator, rng: Rng) -> tuple
         for act in before.acts:
             if "request" in act.act and act.slot is not None:
                 options += [(styled(answer, dialogue, "system"), (act,)) for answer in _answers(language, "ask", act.slot)]
-        question = _question(before)
+        question = question_of(before)
         if question and not options:
             options.append((question, tuple(act for act in before.acts if "request" in act.act)))
     if not options:
@@ -273,7 +273,7 @@ def _answers(language: str, kind: str, name: str) -> list[str]:
     return [answer for cell in cells for answer in alternatives(cell)]
 
 
-def _question(turn: Turn) -> str:
+def question_of(turn: Turn) -> str:
     """The last question of a system turn, if no slot value stands in it."""
     for match in reversed(list(_SENTENCE.finditer(turn.utterance))):
         sentence = match.group().strip()

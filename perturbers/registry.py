@@ -13,6 +13,7 @@ _REGISTRY: dict[str, tuple[str, str, str | None]] = {
     "typos": ("typos", "Typos", None),
     "disfluency": ("disfluency", "Disfluency", None),
     "entities": ("entities", "Entities", None),
+    "knowledge": ("knowledge", "Knowledge", None),
     "out_of_scope": ("out_of_scope", "OutOfScope", None),
     "paraphrase": ("paraphrase", "Paraphrase", None),
     "simplification": ("simplification", "Simplification", None),

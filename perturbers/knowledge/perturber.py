@@ -1,0 +1,283 @@
+"""Knowledge-seeking turns (DSTC9 Track 1): the user asks what no database answers and a snippet of a knowledge base does.
+
+After Kim et al. (2020) and the released data: once an entity is on the table (or, for snippets of a whole domain, once the domain is in hand) a
+question about it stands before the next user turn, or takes its place and ends the dialogue; the answer follows, from the snippet's body, with a
+closing that leads back to what the system had asked. The snippet is the only one that fits the question where it stands: it is refused where a
+database answers it, where another snippet of its entity asks the same, and where it can't be told which of several entities is meant. A question
+that an entity spoken of earlier answers as well is a twin, and labelled so: only who remembers the last entity selects the right snippet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+from schemas import Act, Dialogue, SkippedTurn, Snippet
+
+from ..base import DialoguePerturber, Made, OptionError, untouched
+from ..insertion import Pair, gaps, insert
+from ..out_of_scope import question_of, styled
+from ..rng import Rng
+from . import bank as banks
+from . import database
+from .base import WHOLE_DOMAIN, Entity, KnowledgeBase, load
+from .table import Key, Names, Spot, spots
+from .topics import question_key, usable
+from .wording import Question, Reference, answer, phrases, pick, question, side_of
+
+#: The labels of a knowledge-seeking turn, of its answer, and of a question that an entity spoken of earlier answers as well.
+SEEKING, ANSWER, TWIN = "knowledge_seeking", "knowledge_answer", "knowledge_twin"
+References = Literal["mixed", "pronoun", "noun", "name"]
+_REFERENCES: tuple[Reference, ...] = ("pronoun", "noun", "name")
+_CUMULATIVE = (0.6, 0.8, 1.0)
+#: How often a question is followed by another one at once, and how often an answer leads back to what the system had asked.
+_SECOND, _BACK = 0.15, 0.85
+_DRAWS = 6
+#: What joins a question to what was said before it, and makes no sense behind an answer.
+_CONNECTIVE = re.compile(
+    r"^(?:(?:and|also|but|so|or|then|okay|ok|yes|no|sure)\b[ ,.!]*|(?:有的|好的|可以|是的|没有|没问题|那|那么)[，,]?(?=您|请|要|想|还))",
+    re.IGNORECASE,
+)
+_BOOKED = frozenset({"offerbooked", "book", "notify_success"})
+
+
+class _Choice(NamedTuple):
+    """What is asked at a spot."""
+
+    entity: Entity
+    snippet: Snippet
+    reference: Reference
+    twin: bool
+
+
+@dataclass(frozen=True)
+class Knowledge(DialoguePerturber):
+    """Inserts knowledge-seeking user turns and their answers from a knowledge base in the form of DSTC9 Track 1.
+
+    The user turn has the labels `inserted` and `knowledge_seeking` (and `knowledge_twin`), its `knowledge` is the one snippet that answers it; the
+    belief state is carried on. Wordings for training and for testing are different ones.
+
+    Args:
+        knowledge: the knowledge base, a file as DSTC9's knowledge.json ("|" between several); empty for our own base of whole domains.
+        known: a knowledge base whose snippets are not asked about, so that those that are asked are unseen; empty for none.
+        rate: the probability of a question at each place behind the first, in [0, 1].
+        most: up to so many questions in a dialogue, at least 1.
+        chance: with which probability a dialogue gets any, in (0, 1].
+        continues: the dialogue goes on behind an answer; else it ends with the last one. (`continue` in the text of `--with`.)
+        reference: how questions refer to the entity: pronouns ("they", "there"), nouns ("the hotel"), its name, or a mixture.
+        twins: "mark" labels questions that an earlier entity answers as well, "avoid" leaves them out, "only" asks nothing else.
+        db: files of the database whose rows say what needs no snippet; empty takes what databases of each domain have.
+        bank: folders with logs.json and labels.json ("|" between), whose users' questions are used as wordings where their snippets match.
+        bank_share: how often a question of the bank is taken where there is one, in [0, 1].
+    """
+
+    knowledge: str = ""
+    known: str = ""
+    rate: float = 0.45
+    most: int = 4
+    chance: float = 1.0
+    continues: bool = True
+    reference: References = "mixed"
+    twins: Literal["mark", "avoid", "only"] = "mark"
+    db: str = ""
+    bank: str = ""
+    bank_share: float = 0.5
+
+    name: ClassVar[str] = "knowledge"
+    version: ClassVar[int] = 1
+    inserts: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for key, least in (("rate", 0.0), ("bank_share", 0.0), ("chance", 1e-12)):
+            value = getattr(self, key)
+            if not least <= value <= 1:
+                raise OptionError(f"knowledge: {key} must be {'above 0 and at most 1' if least else 'from 0 to 1'}, not {value}")
+        if self.most < 1:
+            raise OptionError(f"knowledge: most must be at least 1, not {self.most}")
+        if self.reference not in get_args(References):
+            raise OptionError(f"knowledge: reference must be one of {', '.join(get_args(References))}, not {self.reference!r}")
+        if self.twins not in ("mark", "avoid", "only"):
+            raise OptionError(f"knowledge: twins must be mark, avoid or only, not {self.twins!r}")
+        for paths in (self.knowledge, self.known):
+            if paths:
+                load(paths)
+        if self.db:
+            database.load(self.db)
+        if self.bank:
+            banks.load(self.bank, self.knowledge)
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Knowledge:
+        renamed = {"continues" if key == "continue" else key: value for key, value in options.items()}
+        made = super().from_options(renamed)
+        assert isinstance(made, Knowledge)
+        return made
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The options; of files their names, which are the same on every machine."""
+        found = super().params
+        for key in ("knowledge", "known", "db", "bank"):
+            found[key] = "|".join(Path(path).name for path in found[key].split("|"))
+        return found
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        rng = Rng(seed, self.step, dialogue.source_id, variant)
+        if not rng.chance(self.chance):
+            return untouched(dialogue, "not_chosen")
+        language = dialogue.language
+        base = load(self.knowledge) if self.knowledge else own_base(language)
+        allowed = _allowed(base, self.known, self.db, language)
+        asked: set[tuple[Key, str]] = set()
+        places = spots(dialogue, names_of(base, language), gaps(dialogue))
+        options = {spot.gap: self._options(spot, base, allowed, language) for spot in places}
+        fitting = [spot for spot in places if options[spot.gap]]
+        if not fitting:
+            return untouched(
+                dialogue, "nothing_on_the_table" if not any(spot.last or spot.domain in base.domains for spot in places) else "no_snippet_fits"
+            )
+        pairs: dict[int, list[Pair]] = {}
+        rng.shuffle(fitting)
+        for spot in fitting:
+            made = sum(map(len, pairs.values()))
+            if made >= self.most or (made and not rng.chance(self.rate)):
+                continue
+            for pair in self._pairs(dialogue, spot, options[spot.gap], asked, self.most - made, rng):
+                pairs.setdefault(spot.gap, []).append(pair)
+        if not pairs:
+            return untouched(dialogue, "no_snippet_fits")
+        inserted = insert(dialogue, pairs, self.continues)
+        return Made(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
+
+    def _left_out(self, dialogue: Dialogue, last: int) -> tuple[SkippedTurn, ...]:
+        """The turns that a question took the place of."""
+        if self.continues:
+            return ()
+        return tuple(SkippedTurn(turn.turn, "replaced_by_question") for turn in dialogue.turns[last:] if turn.speaker == "user")
+
+    def _options(self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], language: str) -> list[tuple[Entity, Snippet, bool]]:
+        """What can be asked at a spot: entity, snippet, and whether another entity on the table answers it as well."""
+        found = []
+        others = (*spot.last, *spot.earlier)
+        keys = [*spot.last, *([(spot.domain, WHOLE_DOMAIN)] if (spot.domain, WHOLE_DOMAIN) in base.entities and spot.gap else [])]
+        for key in dict.fromkeys(keys):
+            theirs = {asked for other in others if other != key and other[0] == key[0] for asked in _keys(base, other, language)}
+            for snippet in allowed.get(key, ()):
+                twin = question_key(snippet, language) in theirs
+                if (self.twins == "avoid" and twin) or (self.twins == "only" and not twin):
+                    continue
+                found.append((base.entities[key], snippet, twin))
+        return found
+
+    def _pairs(
+        self, dialogue: Dialogue, spot: Spot, options: Sequence[tuple[Entity, Snippet, bool]], asked: set[tuple[Key, str]], most: int, rng: Rng
+    ) -> Iterator[Pair]:
+        """One question at a spot and its answer, now and then two."""
+        count = min(2 if rng.chance(_SECOND) else 1, most)
+        said = {turn.utterance.casefold() for turn in dialogue.turns}
+        made: list[tuple[_Choice, Question]] = []
+        for number in range(count):
+            for _ in range(_DRAWS):
+                choice = self._choice(spot, options, rng)
+                key = ((choice.entity.domain, choice.entity.entity_id), question_key(choice.snippet, dialogue.language))
+                if key in asked:
+                    continue
+                worded = self._worded(dialogue, spot, choice, number, rng)
+                if worded is None or worded.text.casefold() in said:
+                    continue
+                asked.add(key)
+                said.add(worded.text.casefold())
+                made.append((choice, worded))
+                break
+        for number, (choice, worded) in enumerate(made):
+            yield self._pair(dialogue, spot, choice, worded, number == len(made) - 1, rng)
+
+    def _choice(self, spot: Spot, options: Sequence[tuple[Entity, Snippet, bool]], rng: Rng) -> _Choice:
+        entity, snippet, twin = rng.choice(options)
+        reference = rng.weighted(_REFERENCES, _CUMULATIVE) if self.reference == "mixed" else self.reference
+        if entity.name is not None and len(spot.last) > 1:
+            reference = "name"  # only its name says which of them is meant
+        # Who names the entity leaves nothing to be mistaken.
+        return _Choice(entity, snippet, reference, twin and reference != "name")
+
+    def _worded(self, dialogue: Dialogue, spot: Spot, choice: _Choice, number: int, rng: Rng) -> Question | None:
+        """The question, in the manner of the dialogue's user."""
+        language, side = dialogue.language, side_of(dialogue.split)
+        entity, snippet = choice.entity, choice.snippet
+        surface = spot.surfaces.get((entity.domain, entity.entity_id), "")
+        real: Sequence[str] = ()
+        if self.bank and rng.chance(self.bank_share):
+            real = banks.load(self.bank, self.knowledge).wordings(snippet, language, side)
+        worded = question(snippet, entity, surface, choice.reference, "more" if number else spot.move, language, side, real, rng)
+        text = worded.text.strip()
+        return worded._replace(text=styled(text, dialogue, "user")) if len(text) > 3 else None
+
+    def _pair(self, dialogue: Dialogue, spot: Spot, choice: _Choice, worded: Question, last: bool, rng: Rng) -> Pair:
+        language, side = dialogue.language, side_of(dialogue.split)
+        entity, snippet = choice.entity, choice.snippet
+        said = answer(snippet, worded, entity, language, rng)
+        closing, acts = self._closing(dialogue, spot, entity.domain, side, last, rng)
+        whole = said + closing if language == "zh" else f"{said} {closing}".strip()
+        labels = (SEEKING, TWIN) if choice.twin else (SEEKING,)
+        note = f"{SEEKING}, {snippet.domain} {snippet.entity_id} {snippet.doc_id}, {choice.reference}, {worded.origin}"
+        return Pair(
+            worded.text,
+            styled(whole, dialogue, "system"),
+            labels,
+            (ANSWER,),
+            acts=(Act(ANSWER, snippet.domain), *acts),
+            knowledge=(snippet,),
+            note=note,
+        )
+
+    def _closing(self, dialogue: Dialogue, spot: Spot, domain: str, side: str, last: bool, rng: Rng) -> tuple[str, tuple[Act, ...]]:
+        """What the system adds to an answer: back to what it had asked, an offer, or whether there is more."""
+        language = dialogue.language
+        if not last:
+            return pick(language, "closing", "*", side, rng), ()
+        before = dialogue.turns[spot.gap - 1] if spot.gap else None
+        if before is not None and spot.move in ("book", "ask") and rng.chance(_BACK):
+            pending = question_of(before)
+            if pending:
+                pending = _CONNECTIVE.sub("", pending)
+                return pending[:1].upper() + pending[1:], tuple(act for act in before.acts if "request" in act.act)
+        booked = any(act.act in _BOOKED for turn in dialogue.turns[: spot.gap] for act in turn.acts)
+        if spot.move in ("offer", "tell", "book") and not booked and rng.chance(0.5) and phrases(language, "offer", domain):
+            offered = pick(language, "offer", domain, side, rng)
+            if offered:
+                return offered, ()
+        return pick(language, "closing", "*", side, rng), ()
+
+
+def own_base(language: str) -> KnowledgeBase:
+    """The base that comes with dialmill: snippets of whole domains."""
+    path = resources.files("perturbers") / "lexicons" / language / "knowledge.json"
+    return load(str(path)) if path.is_file() else KnowledgeBase(())
+
+
+@lru_cache(maxsize=16)
+def names_of(base: KnowledgeBase, language: str) -> Names:
+    """The names of a base, ready to be found."""
+    return Names(base, language)
+
+
+@lru_cache(maxsize=1 << 14)
+def _keys(base: KnowledgeBase, key: Key, language: str) -> frozenset[str]:
+    """The questions that an entity's snippets answer."""
+    entity = base.entities.get(key)
+    return frozenset(question_key(one, language) for one in entity.snippets) if entity is not None else frozenset()
+
+
+@lru_cache(maxsize=16)
+def _allowed(base: KnowledgeBase, known: str, db: str, language: str) -> dict[Key, tuple[Snippet, ...]]:
+    """The snippets that may be asked about, by entity."""
+    found, _ = usable(base, language, database.load(db) if db else None)
+    if not known:
+        return found
+    seen = load(known)
+    return {key: tuple(one for one in some if seen.find(one.domain, one.entity_id, one.doc_id) is None) for key, some in found.items()}
