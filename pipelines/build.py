@@ -27,7 +27,7 @@ from pipelines.sinks.manifest import SPLIT_FILES
 from pipelines.sinks.parts import WriteParts, join_parts
 from pipelines.sources import registry
 from pipelines.sources.base import MessageSource
-from pipelines.stages import pools
+from pipelines.stages import lessons, pools
 from pipelines.stages.base import Item, Stage
 from pipelines.stages.logs import JoinLogs
 from pipelines.stages.mill import Mill, suite_params
@@ -102,7 +102,14 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     contribute = partial(pools.contributions, local) if local else None
     parsed = engine.apply("parse and filter", _parser(job, contribute), engine.group("join the pieces of a dialogue", read.main))
     layout = engine.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
-    side, pool_books = gather_pools(engine, job, folder, wanted, layout, parsed.tagged["pool"], licences) if wanted else (layout, [])
+    written, side_books = gather_pools(engine, job, folder, wanted, layout, parsed.tagged["pool"], licences) if wanted else ([], [])
+    if lessons.wanted(recipe):
+        learned, learned_books = lessons.learn(engine, recipe, job.seed, folder, parsed.main, layout)
+        written, side_books = [*written, learned], [*side_books, *learned_books]
+    side = layout
+    if written:
+        paths = engine.combine("find what was written aside", pools.PoolPaths(), engine.flatten("all that was written aside", written))
+        side = engine.both("layout and what was written aside", layout, paths)
     benchmark = benchmarks.get(recipe.benchmark)
     milled = engine.apply("mill", Mill(recipe, job.seed, benchmark, job.shards), parsed.main, side=side)
     finished = benchmark.finish(engine, job, folder, milled.tagged["record"])
@@ -114,14 +121,14 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     outs = engine.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = engine.apply("write parts", WriteParts(folder, job.params), engine.group("collect shards", outs))
 
-    books = engine.flatten("all books", [one.books for one in (read, parsed, milled, *finished, pairs, overlap, parts)] + pool_books)
+    books = engine.flatten("all books", [one.books for one in (read, parsed, milled, *finished, pairs, overlap, parts)] + side_books)
     engine.apply("write the books", WriteBooks(folder), engine.group("bring the books together", books), side=layout)
 
 
 def gather_pools(
     engine: Engine, job: Job, folder: str, wanted: Sequence[PoolRequest], layout: Any, given: Any, licences: dict[str, str]
-) -> tuple[Any, list[Any]]:
-    """The pools that perturbers need, written aside: the side input of the mill (the layout, and where the pools lie), and books."""
+) -> tuple[list[Any], list[Any]]:
+    """The pools that perturbers need, written aside: where they lie, and books."""
     gathered, books = [given], []
     for source, corpus in job.corpora.items():
         number = len(gathered)
@@ -136,8 +143,7 @@ def gather_pools(
     grouped = engine.group("bring the pools together", engine.flatten("all contributions to pools", gathered))
     merged = engine.apply("merge the pools", pools.MergePools(job.recipe, wanted), grouped, side=layout)
     written = engine.apply("write the pools", pools.WritePool(folder, wanted), engine.group("collect the pools", merged.main))
-    paths = engine.combine("find the pools", pools.PoolPaths(), written.main)
-    return engine.both("layout and pools", layout, paths), [*books, merged.books, written.books]
+    return [written.main], [*books, merged.books, written.books]
 
 
 def _parser(job: Job, contribute: Contribute | None) -> Stage:
@@ -190,7 +196,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
             _run_beam(lambda engine: graph(engine, job, output.aside), beam_options)
         books, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.aside, _BOOKS)), type=tuple[Books, Layout])
         files.remove(files.join(output.aside, _BOOKS))
-        for name in pools.pool_files(pools.requests(job.recipe)):
+        for name in (*pools.pool_files(pools.requests(job.recipe)), lessons.FILE):
             if files.size(files.join(output.aside, name)) is not None:
                 files.remove(files.join(output.aside, name))
         if books.faults:

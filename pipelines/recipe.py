@@ -15,11 +15,14 @@ import yaml
 
 import perturbers
 from perturbers.rewriter import Rewriter
+from pipelines import files
 from pipelines.errors import UsageError
 
 _SUITE_NAME = re.compile(r"\w(?:[\w.+-]*[\w+-])?")
 _SIMULATED = ("reminder",)
-_STAGES = ("read", "filter", "split", "test_hard")
+#: The baselines that come with dialmill (pipelines.baselines.judges has them; it isn't imported for their names).
+BUILT_IN = ("tracker", "classifier")
+_STAGES = ("read", "filter", "split", "few_shot", "test_hard")
 Splits = Literal["auto", "official", "hash", "keep"]
 
 
@@ -30,6 +33,8 @@ class Recipe:
     Sizes are upper bounds, per group where `group_by` says so; a number, or one number for each group ("hotel: 200"). Filters that are null or
     false are off. A suite has `variants` variants of each dialogue of the `perturbed_splits`, unless `suite_variants` says for it how many in which
     splits ("ood.train: 1, ood.test: 8"); `suite_domains` holds the domains that a suite takes ("ood: attraction", several joined by "+").
+    `few_shot` is the share of train that stands in few_shot/ too, 0 for none; `hard_baselines` are those of which one at least must be wrong in a
+    test_hard dialogue: auto (whichever of tracker and classifier the labels fit), or prediction files of your own; none lets the difficulty decide.
     `twins_from` (input, train, or the path of a corpus) says where suites of reworded turns take the words of other turns from; null leaves it to
     each of them.
     """
@@ -63,7 +68,10 @@ class Recipe:
     variants: int = 1
     suite_variants: dict[str, int] = field(default_factory=dict)
     suite_domains: dict[str, str] = field(default_factory=dict)
+    # subsets
+    few_shot: float = 0.1
     hard_threshold: float = 2.5
+    hard_baselines: list[str] = field(default_factory=lambda: ["auto"])
     # release
     held_out_labels: bool = False
 
@@ -92,6 +100,11 @@ class Recipe:
         for suite in self.suite_domains:
             if suite != "standard" and suite not in self.perturbations:
                 raise UsageError(f"suite_domains: there is no suite {suite!r}; there are: {', '.join(['standard', *self.perturbations])}")
+        if not 0 <= self.few_shot <= 1:
+            raise UsageError(f"few_shot must be a share of train, from 0 to 1, not {self.few_shot}")
+        for name in self.hard_baselines:
+            if name not in ("auto", *BUILT_IN) and not (files.is_remote(name) or Path(name).is_file()):
+                raise UsageError(f"hard_baselines: {name!r} is neither one of auto, {', '.join(BUILT_IN)} nor a file of predictions")
         if any(number < 1 for number in self.suite_variants.values()):
             raise UsageError("suite_variants must be at least 1; a split that a suite doesn't name has none")
         if self.variants < 1:

@@ -1,7 +1,7 @@
 """`dialmill validate` and `dialmill verify`: files against schemas, folders against their manifests.
 
 A folder is verified from its files alone: digests, sizes and counts, schemas, books, equal rows in both forms, splits without a shared source,
-test_hard inside test.
+test_hard inside test, few_shot inside train.
 """
 
 from __future__ import annotations
@@ -157,6 +157,10 @@ def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> 
             continue
         if report.records != item["records"]:
             findings.problems.append(f"{item['path']}: holds {report.records} records, the manifest says {item['records']}")
+        if item["schema"] == "dialogue" and item["path"].startswith("few_shot/"):
+            whole = {record.dialogue_id: record for record in _records(root / "dialogues" / item["path"].removeprefix("few_shot/"))}
+            if any(whole.get(record.dialogue_id) != record for record in _records(path)):
+                findings.problems.append(f"{item['path']}: holds records that train doesn't")
         if item["schema"] != "dialogue" or not item["path"].startswith("dialogues/"):
             continue
         _, suite, name = item["path"].split("/")

@@ -131,7 +131,7 @@ class Tracker:
             if slot[0] == topic:
                 names = [f"{slot[0]} {slot[1]} {one}" for one in (*bag, *pairs, *asked)]
                 held = "empty" if slot not in state else f"holds {state[slot]}"
-                found.append(self._decision(frame, {slot: value for value in values[:1]}, [*names, f"{slot[0]} {slot[1]} {held}"], values))
+                found.append(self._decision(frame, {slot: ""}, [*names, f"{slot[0]} {slot[1]} {held}"], values))
         return found
 
     def _decision(self, frame: _Frame, values: dict[Slot, str], names: list[str], silent: Sequence[str] = ()) -> Decision:

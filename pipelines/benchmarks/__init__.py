@@ -73,6 +73,11 @@ class Benchmark(ABC):
         """
         return ()
 
+    def release_subsets(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool, subsets: Sequence[str]) -> Iterable[Out]:
+        """The pieces of release files that a record contributes as a member of subsets ("few_shot", "test_hard"), where the benchmark's own release
+        names these sets."""
+        return ()
+
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         """Every release file (path -> schema name), so that those without records exist as well."""
         return {}

@@ -69,6 +69,10 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
     ]
     for suite in recipe.suites:
         lines.append(f"| {suite} | " + " | ".join(f"{counts.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES) + " |")
+    if recipe.few_shot:
+        few = {suite: counts[path] for suite in recipe.suites if (path := f"few_shot/{suite}/train.jsonl") in counts}
+        told = ", ".join(f"{suite} {number:,}" for suite, number in few.items()) or "none"
+        lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({told}); a smaller share is part of a larger one."]
     lines += ["", "## Sources", ""]
     lines += [f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in used]
     lines += [

@@ -28,9 +28,9 @@ class Dialmill(Source):
         # Any line will do: the first may be damaged.
         if not any('"dialogue_id"' in line and '"source_id"' in line and '"turns"' in line for line in lines):
             return "other" if lines and '"reason"' in lines[0] and '"evidence"' in lines[0] else None
-        # In an output folder test_hard repeats test, and the other suites are copies of the standard one.
+        # In an output folder test_hard repeats test, few_shot repeats train, and the other suites are copies of the standard one.
         folders = path.replace("\\", "/").split("/")
-        repeats = folders[-1] == "test_hard.jsonl" or ("dialogues" in folders[:-1] and STANDARD not in folders)
+        repeats = folders[-1] == "test_hard.jsonl" or "few_shot" in folders[:-1] or ("dialogues" in folders[:-1] and STANDARD not in folders)
         return "other" if repeats else "dialogues"
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:

@@ -17,6 +17,7 @@ from schemas.arrow import complete_options
 from schemas.dialogue import encode, unpack
 from schemas.validate import Validator, check_dialogue
 
+from . import lessons
 from .base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
 from .hard import hard_copy
 from .overlap import banded, signature
@@ -37,7 +38,8 @@ def suite_params(perturber: Perturber) -> dict[str, set[type]]:
 
 
 class Mill(Stage):
-    """One dialogue into all of its records. Side input: the `Layout` of the splits, and where the pools of the perturbers lie."""
+    """One dialogue into all of its records. Side input: the `Layout` of the splits, and where what was written aside lies: the pools of the
+    perturbers, and the lessons of the training split."""
 
     tags = ("out", "band", "record")
 
@@ -54,9 +56,10 @@ class Mill(Stage):
         source_id, data = element
         file, index, fact, packed, extra = msgspec.msgpack.decode(data, type=tuple[str, int, Fact, bytes, bytes])
         assert side is not None
-        layout, pools = side if isinstance(side, tuple) else (side, {})
+        layout, aside = side if isinstance(side, tuple) else (side, {})
         if not self.bound:
-            self.suites = [suite._replace(perturber=bind(suite.perturber, pools)) for suite in self.suites]
+            self.suites = [suite._replace(perturber=bind(suite.perturber, aside)) for suite in self.suites]
+            self.lessons = lessons.bind(aside, self.recipe)
             self.bound = True
         split, reason = layout.assign(fact, self.recipe)
         counted = self.books.stage("split")
@@ -72,6 +75,7 @@ class Mill(Stage):
         for band in banded(signature(source, split)):
             yield "band", band
         self.emitted: list[Dialogue] = []
+        self.few = split == "train" and self.lessons is not None and lessons.is_few(self.lessons.few, self.seed, fact)
         if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
             self.books.stage("standard").entered += 1
             yield from self._emit(source, "standard", file, index)
@@ -148,9 +152,9 @@ class Mill(Stage):
         if split == "test":
             counted = self.books.stage("test_hard")
             counted.entered += 1
-            hard = hard_copy(dialogue, self.recipe.hard_threshold)
-            if hard is None:
-                self.books.reject("test_hard", "not_hard")
+            hard = hard_copy(dialogue, self.recipe.hard_threshold, self.lessons)
+            if isinstance(hard, str):
+                self.books.reject("test_hard", hard)
             else:
                 counted.out += 1
                 records.append(("test_hard", hard))
@@ -161,7 +165,20 @@ class Mill(Stage):
                 yield "out", Out(f"labels/{path}", order, 1, encode(record)).item(self.shards)
                 record = without_labels(record)
             yield "out", Out(path, order, 1, encode(record)).item(self.shards)
-        for out in self.benchmark.release(dialogue, suite, order, blind):
+        subsets = [name for name, _ in records[1:]]
+        if split == "train" and self.recipe.few_shot:
+            counted = self.books.stage("few_shot")
+            counted.entered += 1
+            if self.few:
+                counted.out += 1
+                subsets.append("few_shot")
+                yield "out", Out(f"few_shot/{suite}/train.jsonl", order, 1, encode(dialogue)).item(self.shards)
+            else:
+                self.books.reject("few_shot", "not_few_shot")
+        for out in (
+            *self.benchmark.release(dialogue, suite, order, blind),
+            *self.benchmark.release_subsets(dialogue, suite, order, blind, subsets),
+        ):
             yield "out", out.item(self.shards)
 
 

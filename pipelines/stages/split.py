@@ -48,12 +48,14 @@ class Layout(msgspec.Struct):
 
     `mode` is "official", "hash" or "keep". `bounds` has, for each group and split, the lowest and highest (rank, source id) it takes; a missing
     entry takes all. `rest_is_train` names the sources whose lists leave the training split out, as MultiWOZ's do: what no list names is train.
+    `train_sizes` says how many dialogues of each group are for training.
     """
 
     mode: str = "hash"
     rest_is_train: list[str] = []
     bounds: dict[str, dict[str, tuple[tuple[int, str], tuple[int, str]] | None]] = {}
     warnings: list[str] = []
+    train_sizes: dict[str, int] = {}
 
     def assign(self, fact: Fact, recipe: Recipe) -> tuple[Split | None, str]:
         """The split of a dialogue, or None with the reason."""
@@ -132,6 +134,9 @@ class SplitPlanner:
         have = state["have"].setdefault(fact.source, {})
         have[fact.official or ""] = have.get(fact.official or "", 0) + 1
         place = fact.place
+        counts = state["counts"].setdefault(fact.group, {})
+        given = f"given {fact.official or f'no split by {fact.source}'}"
+        counts[given] = counts.get(given, 0) + 1
         # Candidates for the bounds under both modes; which one holds is known only when all facts are in.
         self._keep(state, fact.group, f"official {fact.official or 'train'}", place)
         if self.recipe.proportional:
@@ -181,7 +186,7 @@ class SplitPlanner:
                 rest_is_train.append(source)
                 have["train"] = unlisted
         if recipe.splits == "keep":
-            return Layout("keep", rest_is_train)
+            return Layout("keep", rest_is_train, train_sizes=self._train_sizes("keep", state["counts"], rest_is_train))
         warnings: list[str] = []
         mode = "hash" if recipe.splits == "hash" else "official"
         if mode == "official":
@@ -201,12 +206,26 @@ class SplitPlanner:
                 mode = "hash"
                 how = "train and test sizes" if recipe.proportional else "/".join(f"{part:g}" for part in recipe.fractions.values())
                 warnings.append("; ".join(lacking) + f": split by keyed hash instead ({how}); splits=official takes what is there")
-        layout = Layout(mode, rest_is_train, {}, warnings)
+        layout = Layout(mode, rest_is_train, {}, warnings, self._train_sizes(mode, state["counts"], rest_is_train))
         for group, counts in sorted(state["counts"].items()):
             bounds = self._bounds(group, mode, counts, state["low"].get(group, {}), warnings)
             if bounds:
                 layout.bounds[group] = bounds
         return layout
+
+    def _train_sizes(self, mode: str, groups: dict[str, dict[str, int]], rest_is_train: Iterable[str]) -> dict[str, int]:
+        """How many dialogues of each group are for training."""
+        sizes = {}
+        for group, counts in sorted(groups.items()):
+            if mode == "hash":
+                number = counts.get("hash train", 0)
+                if self.recipe.proportional:
+                    number = self._shares(group, number)["train"]
+            else:
+                number = counts.get("given train", 0) + sum(counts.get(f"given no split by {source}", 0) for source in rest_is_train)
+            bound = self.recipe.size("train", group) if mode != "keep" else None
+            sizes[group] = number if bound is None else min(number, bound)
+        return sizes
 
     def _bounds(self, group: str, mode: str, counts: dict[str, int], low: dict[str, list[Any]], warnings: list[str]) -> dict[str, Any]:
         recipe = self.recipe

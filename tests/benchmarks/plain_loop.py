@@ -10,6 +10,7 @@ import msgspec
 
 from perturbers import Skipped, variants
 from pipelines import benchmarks, files
+from pipelines.baselines.judges import Lessons
 from pipelines.build import Job
 from pipelines.sinks.parts import rows
 from pipelines.sources import registry
@@ -17,7 +18,8 @@ from pipelines.sources.base import Piece
 from pipelines.stages.base import dialogue_order
 from pipelines.stages.filters import refusal
 from pipelines.stages.hard import hard_copy
-from pipelines.stages.split import SplitPlanner, fact_of
+from pipelines.stages.lessons import LESSON_TURNS, few_rank, is_few, judges
+from pipelines.stages.split import Fact, Layout, SplitPlanner, fact_of
 from schemas.arrow import arrow_schema, write_parquet
 from schemas.dialogue import Dialogue, encode
 from schemas.validate import Validator, check_dialogue
@@ -50,10 +52,12 @@ def run(job: Job) -> None:
         planner.add(state, ("fact", msgspec.msgpack.encode(fact_of(dialogue, recipe, job.seed))))
         kept.append(dialogue)
     layout = planner.layout(state)
+    facts = {dialogue.source_id: fact_of(dialogue, recipe, job.seed) for dialogue in kept}
+    lessons = learned(job, layout, kept, facts)
     validator = Validator("dialogue")
     lines: dict[str, list[tuple[bytes, bytes]]] = defaultdict(list)
     for dialogue in kept:
-        split, _ = layout.assign(fact_of(dialogue, recipe, job.seed), recipe)
+        split, _ = layout.assign(facts[dialogue.source_id], recipe)
         if split is None:
             continue
         standard = dialogue.replace(split=split, dialogue_id=f"{dialogue.source_id}/standard/0")
@@ -66,8 +70,10 @@ def run(job: Job) -> None:
                 raise SystemExit(f"invalid: {record.dialogue_id}")
             order = dialogue_order(record)
             lines[f"dialogues/{record.suite}/{split}.jsonl"].append((order, encode(record)))
-            hard = hard_copy(record, recipe.hard_threshold) if split == "test" else None
-            if hard is not None:
+            if split == "train" and is_few(lessons.few, job.seed, facts[record.source_id]):
+                lines[f"few_shot/{record.suite}/train.jsonl"].append((order, encode(record)))
+            hard = hard_copy(record, recipe.hard_threshold, lessons) if split == "test" else "not_test"
+            if not isinstance(hard, str):
                 lines[f"dialogues/{record.suite}/test_hard.jsonl"].append((order, encode(hard)))
             for out in benchmark.release(record, record.suite, order, False):
                 lines[out.path].append((order, out.line))
@@ -82,3 +88,20 @@ def run(job: Job) -> None:
             with io.BytesIO() as buffer:
                 write_parquet(buffer, [rows(data, schema)], schema)
                 target.with_suffix(".parquet").write_bytes(buffer.getvalue())
+
+
+def learned(job: Job, layout: Layout, kept: list[Dialogue], facts: dict[str, Fact]) -> Lessons:
+    """The few-shot bounds and the baselines of a training split."""
+    training = [one for one in kept if layout.assign(facts[one.source_id], job.recipe)[0] == "train"]
+    training.sort(key=lambda one: (few_rank(job.seed, facts[one.source_id]), one.source_id))
+    groups: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for one in training:
+        groups[facts[one.source_id].group].append((few_rank(job.seed, facts[one.source_id]), one.source_id))
+    few = {group: ranks[max(1, int(job.recipe.few_shot * layout.train_sizes[group] + 0.5)) - 1] for group, ranks in sorted(groups.items())}
+    lessons, turns = [], 0
+    for one in training:
+        if turns < LESSON_TURNS:
+            lessons.append(one)
+            turns += sum(turn.speaker == "user" for turn in one.turns)
+    names = judges(job.recipe)
+    return Lessons.load(Lessons.train(lessons, names, few, {}), names)

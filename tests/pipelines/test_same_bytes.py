@@ -15,7 +15,7 @@ from pipelines.inputs import find_inputs
 from .tools import DATA, call, hashes, plain, spawn
 
 #: Everything but the manifest and the card, which name the input files.
-DATA_FOLDERS = ("dialogues", "release")
+DATA_FOLDERS = ("dialogues", "few_shot", "release")
 
 
 def test_plain_calls_equal_the_in_memory_runner(raddle: Path, tmp_path: Path) -> None:
