@@ -105,10 +105,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     disentangle.set_defaults(run=_disentangle)
 
-    score = commands.add_parser("score", help="score predictions")
-    score.add_argument("benchmark", metavar="BENCHMARK", help="disentanglement")
+    score = commands.add_parser("score", help="score predictions: official metrics, robustness, consistency")
+    score.add_argument("benchmark", metavar="BENCHMARK", help="a benchmark (see `dialmill list benchmarks`), cross-lingual, or disentanglement")
     score.add_argument("--gold", required=True, metavar="DIR", help="the right answers: an output folder, or the official release's layout")
-    score.add_argument("--predictions", required=True, metavar="DIR", help="what is to be scored")
+    score.add_argument("--predictions", nargs="+", metavar="FILE", help="what is to be scored: a file or folder of each system")
+    score.add_argument("--suite", metavar="NAME", help="a suite, or all: robustness against the clean one (default: what the predictions are about)")
+    score.add_argument("--split", metavar="NAME", help="the split that the predictions are about (default test)")
+    score.add_argument("--database", metavar="DIR", help="DOMAIN_db.json files, for Inform and Success by entities")
+    score.add_argument("--official-compat", action="store_true", help="as the published scorer computes it, its faults included")
+    score.add_argument("--samples", type=_samples, default=1000, metavar="N", help="bootstrap samples (default 1000)")
+    score.add_argument("--seed", type=_seed, default=1, metavar="N", help="the seed of the bootstrap (default 1)")
+    score.add_argument("--markdown", metavar="FILE", help="the tables as Markdown")
+    score.add_argument("--latex", metavar="FILE", help="the tables as LaTeX")
     _add_output_options(score)
     score.set_defaults(run=_score)
 
@@ -143,7 +151,14 @@ def _seed(text: str) -> int:
     return seed
 
 
-_seed.__name__ = "int"  # what argparse calls a value that doesn't fit
+def _samples(text: str) -> int:
+    samples = int(text)
+    if not 1 <= samples <= 100_000:
+        raise argparse.ArgumentTypeError(f"must be 1 to 100000: {text}")
+    return samples
+
+
+_samples.__name__ = _seed.__name__ = "int"  # what argparse calls a value that doesn't fit
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -203,15 +218,17 @@ def _disentangle(options: argparse.Namespace, beam_options: list[str]) -> int:
 
 
 def _score(options: argparse.Namespace, beam_options: list[str]) -> int:
-    from pipelines.scoring import disentanglement
+    from pipelines.scoring import command
 
-    if options.benchmark != "disentanglement":
-        raise UsageError(f"there is no scorer {options.benchmark!r}; the known ones are: disentanglement")
-    _check_json(options)
-    scores = disentanglement.score(options.gold, options.predictions)
+    for path in (options.json_file, options.markdown, options.latex):
+        _check_file(path)
+    scores = command.run(options)
     _write_json(options, scores)
-    if not options.quiet and options.json_file != "-":
-        print(disentanglement.table(scores))
+    for path, made in ((options.markdown, command.markdown), (options.latex, command.latex)):
+        if path is not None:
+            _write_text(path, made(scores))
+    if not options.quiet and "-" not in (options.json_file, options.markdown, options.latex):
+        print(command.text(scores))
     return 0
 
 
@@ -278,22 +295,28 @@ def _list(options: argparse.Namespace, beam_options: list[str]) -> int:
 
 
 def _check_json(options: argparse.Namespace) -> None:
+    _check_file(options.json_file)
+
+
+def _check_file(path: str | None) -> None:
     """Finds out before the run that its result couldn't be written."""
-    if options.json_file not in (None, "-") and (Path(options.json_file).is_dir() or not Path(options.json_file).absolute().parent.is_dir()):
-        raise DialmillError(f"{options.json_file}: can't be written: no such folder, or a folder itself")
+    if path not in (None, "-") and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
+        raise DialmillError(f"{path}: can't be written: no such folder, or a folder itself")
 
 
 def _write_json(options: argparse.Namespace, value: Any) -> None:
-    if options.json_file is None:
-        return
-    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
-    if options.json_file == "-":
+    if options.json_file is not None:
+        _write_text(options.json_file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def _write_text(path: str, text: str) -> None:
+    if path == "-":
         sys.stdout.write(text)
         return
     try:
-        Path(options.json_file).write_text(text, "utf-8")
+        Path(path).write_text(text, "utf-8")
     except OSError as error:
-        raise DialmillError(f"{options.json_file}: can't be written: {error.strerror}") from None
+        raise DialmillError(f"{path}: can't be written: {error.strerror}") from None
 
 
 if __name__ == "__main__":

@@ -1,0 +1,138 @@
+"""`dialmill score`: predictions of one or several systems into a score file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.errors import InputError, UsageError
+
+from . import get, robustness
+from .base import Scorer, Settings, nested, versions
+from .units import Units
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be scored.
+
+    Args:
+        predictions: one path a system.
+        suite: a suite, "all", or None to take what the predictions are about.
+        seed, samples: of the bootstrap.
+    """
+
+    benchmark: str
+    settings: Settings
+    predictions: Sequence[str]
+    suite: str | None = None
+    seed: int = 1
+    samples: int = 1000
+
+
+def evaluate(request: Request) -> dict[str, Any]:
+    """The score file.
+
+    Raises:
+        UsageError: an unknown benchmark or suite.
+        DialmillError: gold or predictions that can't be used, or a missing extra.
+    """
+    scorer = get(request.benchmark)(request.settings)
+    scorer.self_test()
+    if request.suite not in (None, ALL, *scorer.suites()):
+        raise UsageError(f"there is no suite {request.suite!r} in {request.settings.gold}; there are: {', '.join([*scorer.suites(), ALL])}")
+    names = _system_names(request.predictions)
+    scored = {name: _one(scorer, request, path) for name, path in zip(names, request.predictions, strict=True)}
+    first = next(iter(scored.values()))
+    head = {"benchmark": request.benchmark, "suite": first["suite"], "split": getattr(getattr(scorer, "gold", None), "split", None)}
+    tail: dict[str, Any] = {
+        "scale": scorer.scale,
+        "official_compat": request.settings.official,
+        "policy": scorer.policy(),
+        "versions": versions(scorer.packages()),
+        "notes": scorer.notes.lines,
+    }
+    if len(scored) == 1:
+        return head | {"metrics": first["metrics"], **{key: value for key, value in first.items() if key not in ("suite", "metrics")}} | tail
+    if len({one["suite"] for one in scored.values()}) > 1:
+        raise InputError(request.predictions[0], "and the other predictions are about different suites", "name one with --suite")
+    ranking = mean_reciprocal_ranks(
+        {name: one["metrics"] for name, one in scored.items()}, scorer.ranked, scorer.clean if first["suite"] == ALL else None
+    )
+    order = sorted(ranking, key=lambda name: (-ranking[name], name))
+    return head | {
+        "metrics": {"mean_reciprocal_rank": {name: ranking[name] for name in order}},
+        "ranked_by": list(scorer.ranked),
+        "systems": {name: {key: value for key, value in scored[name].items() if key != "suite"} for name in order},
+        "ceiling": first["ceiling"],
+        "counts": first["counts"],
+        **tail,
+    }
+
+
+def _one(scorer: Scorer, request: Request, path: str) -> dict[str, Any]:
+    guesses = scorer.read(path)
+    covered = scorer.covered(guesses)
+    if request.suite is None:
+        wanted = covered
+    elif request.suite == ALL:
+        wanted = scorer.every(guesses)
+        for suite in scorer.suites():
+            if suite not in wanted:
+                scorer.notes.add(f"the predictions have none of suite {suite}: it is not scored")
+    else:
+        wanted = [request.suite]
+    made: dict[str, Units] = {}
+    ceiling: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
+    for suite in wanted:
+        made[suite] = scorer.units(suite, guesses)
+        counts[suite] = scorer.counts(made[suite])
+        if not len(made[suite]):
+            scorer.notes.add(f"suite {suite} has nothing to score")
+        ceiling[suite] = nested(scorer.metrics(scorer.units(suite, None).sums()))
+    metrics = {suite: nested(scorer.metrics(units.sums())) for suite, units in made.items()}
+    if len(wanted) == 1 and request.suite != ALL:
+        (suite,) = wanted
+        return {"suite": suite, "metrics": metrics[suite], "ceiling": ceiling[suite], "counts": counts[suite]}
+    result = {"suite": ALL, "metrics": metrics, "ceiling": ceiling, "counts": counts}
+    if not scorer.paired:
+        return result
+    if scorer.clean in made and len(made) > 1:
+        result["robustness"] = robustness.table(scorer, made, request.seed, request.samples)
+    elif len(made) > 1:
+        scorer.notes.add(f"no predictions for the clean suite {scorer.clean}: drops are not computed")
+    return result
+
+
+def _system_names(paths: Sequence[str]) -> list[str]:
+    """A short name of each system: its file's, with as many parent folders as tell them apart."""
+    parts = [Path(path).absolute().with_suffix("").parts for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(one[-depth:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise UsageError("two of the predictions are the same file; name each system once")
+
+
+def mean_reciprocal_ranks(metrics: dict[str, dict[str, Any]], ranked: Sequence[str], suite: str | None = None) -> dict[str, float]:
+    """How DSTC9 ranks its entries: the mean over metrics of 1 / (rank in that metric), in (0, 1]. Systems of equal score share the better rank."""
+    values = {name: {metric: _at(found[suite] if suite else found, metric) for metric in ranked} for name, found in metrics.items()}
+    used = [metric for metric in ranked if all(one[metric] is not None for one in values.values())]
+    if not used:
+        return dict.fromkeys(metrics, 0.0)
+    return {
+        name: sum(1 / (1 + sum(other[metric] > mine[metric] for other in values.values())) for metric in used) / len(used)
+        for name, mine in values.items()
+    }
+
+
+def _at(metrics: dict[str, Any], name: str) -> Any:
+    value: Any = metrics
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,233 @@
+"""Dialogues as gold: from an output folder of ours, from SOLOIST files as RADDLE releases them, or from a corpus as it was published."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from pipelines.errors import InputError, RecordError
+from schemas import STANDARD, Dialogue, Turn
+from schemas.dialogue import OOS, SlotValues, decode
+
+from .predictions import read_document
+
+_SOLOIST = ".soloist.json"
+SPLITS = ("test", "valid", "train", "test_hard")
+
+
+class GoldTurn(NamedTuple):
+    """One user turn to be predicted, with its dialogue.
+
+    Args:
+        answer: the system turn that follows, None at the end of a dialogue.
+        delexicalised: the answer as a release has it, where the gold is a release.
+        source_place: the turn's number in the source, inserted turns not counted; None for an inserted one.
+    """
+
+    dialogue: Dialogue
+    turn: Turn
+    answer: Turn | None
+    delexicalised: str | None
+    source_place: int | None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What predictions name it by."""
+        return self.dialogue.dialogue_id, self.turn.turn
+
+
+class DialogueGold:
+    """The dialogues of one split, suite by suite.
+
+    Raises:
+        InputError: nothing to be read there; the message says what was looked for.
+    """
+
+    def __init__(self, path: str, split: str | None) -> None:
+        self.path, self.split = path, split or "test"
+        self.rejected = 0
+        root = Path(path)
+        if not root.exists():
+            raise InputError(path, "does not exist", "check the path")
+        self._files: dict[str, list[Path]] = {}
+        self._read: dict[str, list[Dialogue]] | None = None
+        self._replies: dict[tuple[str, int], str] = {}
+        if root.is_file() and root.suffix == ".jsonl":
+            self._read = {}
+            for dialogue in _records(root):
+                self._read.setdefault(dialogue.suite, []).append(dialogue)
+        elif (root / "dialogues").is_dir():
+            self._files = {one.name: [one / f"{self.split}.jsonl"] for one in sorted((root / "dialogues").iterdir()) if one.is_dir()}
+            self._files = {suite: paths for suite, paths in self._files.items() if paths[0].is_file()}
+            if not self._files:
+                raise InputError(path, f"has no dialogues/SUITE/{self.split}.jsonl", "name another split with --split, or build it again")
+        else:
+            soloist = [root] if root.is_file() else sorted(root.rglob(f"*{_SOLOIST}"))
+            soloist = [one for one in soloist if one.name.endswith(_SOLOIST)]
+            if soloist:
+                self._soloist(soloist)
+            else:
+                self._corpus(path)
+        held = self._files if self._read is None else self._read
+        #: The suites, the clean one first.
+        self.suites = sorted(held, key=lambda suite: (suite != STANDARD, suite))
+
+    @functools.cache  # noqa: B019 - one gold lives as long as the command
+    def dialogues(self, suite: str) -> list[Dialogue]:
+        """The dialogues of a suite, in the order of the files.
+
+        Raises:
+            InputError: a damaged file, or none of this split.
+        """
+        if self._read is not None:
+            found = self._read[suite]
+        else:
+            found = [dialogue for path in self._files[suite] for dialogue in _records(path)]
+        seen: set[str] = set()
+        for dialogue in found:
+            if dialogue.dialogue_id in seen:
+                raise InputError(self.path, f"holds the dialogue {dialogue.dialogue_id} twice", "score one build, one split at a time")
+            seen.add(dialogue.dialogue_id)
+        return found
+
+    @functools.cache  # noqa: B019
+    def turns(self, suite: str) -> list[GoldTurn]:
+        """The user turns of a suite."""
+        return [turn for dialogue in self.dialogues(suite) for turn in self._turns(dialogue)]
+
+    def _turns(self, dialogue: Dialogue) -> Iterator[GoldTurn]:
+        place = 0
+        for turn, answer in zip(dialogue.turns, [*dialogue.turns[1:], None], strict=True):
+            if turn.speaker == "user":
+                answered = answer if answer is not None and answer.speaker == "system" else None
+                reply = self._replies.get((dialogue.dialogue_id, turn.turn))
+                yield GoldTurn(dialogue, turn, answered, reply, None if turn.inserted else place)
+            place += not turn.inserted
+
+    def elsewhere(self, suite: str) -> set[tuple[str, int]]:
+        """The user turns of the same suite in other splits: predictions may hold them too."""
+        paths = [path.with_name(f"{split}.jsonl") for path in self._files.get(suite, []) for split in SPLITS if split != self.split]
+        dialogues = [dialogue for path in paths if path.is_file() for dialogue in _records(path)]
+        return {(dialogue.dialogue_id, turn.turn) for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user"}
+
+    def _corpus(self, path: str) -> None:
+        """A published corpus, through its own reader; splits are its official ones, and where it has none all dialogues count."""
+        from pipelines import files
+        from pipelines.inputs import find_inputs
+        from pipelines.sources import registry
+        from pipelines.sources.base import Piece
+
+        inputs = find_inputs([path])
+        joined: dict[tuple[str, str], list[Piece]] = {}
+        for one in inputs:
+            source = registry.get(one.source)
+            for index, (source_id, kind, data) in enumerate(source.pieces(one.role, one.path, files.read_bytes(one.path))):
+                joined.setdefault((one.source, source_id), []).append(Piece(kind, one.number, index, data))
+        found: list[Dialogue] = []
+        for (name, source_id), pieces in sorted(joined.items()):
+            own = [piece for piece in sorted(pieces) if piece.kind == "dialogue"]
+            if not own:
+                continue
+            try:
+                dialogue = registry.get(name).parse(source_id, [own[0], *(piece for piece in sorted(pieces) if piece.kind != "dialogue")])
+            except RecordError:
+                self.rejected += 1
+                continue
+            found.append(dialogue.replace(dialogue_id=f"{dialogue.source_id}/{STANDARD}/0"))
+        official = [dialogue for dialogue in found if dialogue.split == self.split]
+        if not official and any(dialogue.split is not None for dialogue in found):
+            raise InputError(path, f"has no dialogues of the split {self.split}", "name another split with --split")
+        self._read = {STANDARD: official or found}
+
+    def _soloist(self, paths: Sequence[Path]) -> None:
+        """SOLOIST turns, as release/SUITE/DOMAIN.test.soloist.json, back into dialogues; `belief` is the state, `dp` marks out-of-domain turns."""
+        wanted = [path for path in paths if path.name.removesuffix(_SOLOIST).endswith(f".{self.split}")] or (paths if len(paths) == 1 else [])
+        if not wanted:
+            raise InputError(self.path, f"has no *.{self.split}{_SOLOIST}", "name another split with --split")
+        self._read = {}
+        for path in wanted:
+            suite = path.parent.name if len(paths) > 1 or path.parent.name in _known_suites() else STANDARD
+            domain = path.name.split(".")[0]
+            variants: dict[str, int] = {}
+            for name, items in _sessions(read_document(path, "soloist")):
+                variant = variants[name] = variants.get(name, -1) + 1
+                dialogue = soloist_dialogue(items, name, suite, variant, tuple(domain.split("+")))
+                self._read.setdefault(suite, []).append(dialogue)
+                for item in items:
+                    self._replies[dialogue.dialogue_id, len(item["history"]) - 1] = item["reply"].removeprefix("system :").strip()
+
+
+def _known_suites() -> tuple[str, ...]:
+    from pipelines.recipe import load
+
+    return (STANDARD, *load("raddle").suites)
+
+
+def _sessions(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """SOLOIST turns of one dialogue after another: a history that doesn't go on from the last one begins a new one."""
+    session: list[Mapping[str, Any]] = []
+    for item in items:
+        before = session[-1] if session else None
+        if before is not None and (item.get("name") != before.get("name") or item["history"][: len(before["history"])] != before["history"]):
+            yield str(before.get("name", "")), session
+            session = []
+        session.append(item)
+    if session:
+        yield str(session[0].get("name", "")), session
+
+
+def soloist_dialogue(items: Sequence[Mapping[str, Any]], name: str, suite: str, variant: int, domains: tuple[str, ...]) -> Dialogue:
+    """The dialogue of SOLOIST turns. Its last system turn has the delexicalised reply, which is all the format has of it."""
+    states = {len(item["history"]) - 1: soloist_state(item["belief"], domains) for item in items}
+    labels = {len(item["history"]) - 1: (OOS,) for item in items if item.get("dp", "").endswith("out_of_domain")}
+    lines = [*items[-1]["history"], items[-1]["reply"]]
+    turns = []
+    for number, line in enumerate(lines):
+        speaker, _, text = line.partition(" : ")
+        user = speaker.strip() == "user"
+        turns.append(Turn(number, "user" if user else "system", text, state=states.get(number, ()), labels=labels.get(number, ())))
+    source_id = name or f"session{variant}"
+    return Dialogue(
+        dialogue_id=f"{source_id}/{suite}/{variant}",
+        source="soloist",
+        source_id=source_id,
+        suite=suite,
+        variant=variant,
+        domains=domains,
+        turns=tuple(turns),
+    )
+
+
+def soloist_state(belief: str, domains: Sequence[str]) -> tuple[SlotValues, ...]:
+    """A belief state as SOLOIST writes it: "belief : slot = value ; slot = value", of several domains "domain slot = value ; ... | domain ..."."""
+    text = belief.partition(" : ")[2].strip() if " : " in belief else belief.strip()
+    if text in ("", "none"):
+        return ()
+    found = []
+    single = len(domains) == 1 and "|" not in text
+    for part in text.split("|"):
+        domain, rest = (domains[0], part.strip()) if single else part.strip().partition(" ")[::2]
+        if single and rest.startswith(f"{domain} "):
+            rest = rest[len(domain) + 1 :]  # written out although there is one
+        for item in rest.split(" ; "):
+            slot, equals, value = item.partition(" = ")
+            if equals:
+                found.append(SlotValues(domain, slot.strip(), (value.strip(),)))
+    return tuple(found)
+
+
+def _records(path: Path) -> Iterator[Dialogue]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(str(path), error.strerror or str(error)) from None
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise InputError(str(path), f"line {number} is no dialogue: {error}", "`dialmill verify` checks a folder") from None

@@ -1,0 +1,159 @@
+"""Inform and Success (Budzianowski et al. 2018, as MultiWOZ_Evaluation by Nekvinda and Dušek 2021 has them): did the system serve the goal?
+
+Both are read off delexicalised responses. A system offers an entity where its response names one ("[hotel_name]", "[train_trainid]"). Inform: the
+last offer of every domain that the goal constrains fits the goal. Success: Inform, and every attribute that the goal asks for was answered.
+
+Which entities an offer means follows from the predicted state: those of the database that fit it. Without a database the state itself is
+compared: an offer fits if the state held every constraint of the goal, with its value, when it was made. The score file says which was used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.errors import InputError
+from schemas.dialogue import DONTCARE, Goal
+from schemas.strict_json import JsonError, parse
+
+from .state import State, canonical, state_of
+
+#: A placeholder of a delexicalised response: [hotel_name], [value_time].
+_TOKEN = re.compile(r"\[([a-z]+)_([a-z]+)\]")
+#: What names an entity, by domain; elsewhere "name".
+_OFFER = {"train": {"trainid", "id"}}
+#: Slots by which databases and responses call what the goal asks for.
+_SAME = {"post": "postcode", "addr": "address", "ref": "reference", "trainid": "id", "ticket": "price"}
+#: Attributes that count for Success.
+_ATTRIBUTES = frozenset({"phone", "address", "postcode", "reference", "id"})
+#: Domains that offer no entity: reaching them is enough.
+_WITHOUT_ENTITY = frozenset({"taxi", "police", "hospital"})
+
+
+class Reply(NamedTuple):
+    """One system turn: the state that the system had, and its delexicalised response."""
+
+    state: State
+    response: str
+
+
+class Outcome(NamedTuple):
+    """Of one dialogue."""
+
+    inform: bool
+    success: bool
+
+
+class Database:
+    """Entities by domain, from files "DOMAIN_db.json" (a list of objects).
+
+    Raises:
+        InputError: no such files, or damaged ones.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.entities: dict[str, list[dict[str, str]]] = {}
+        for file in sorted(Path(path).glob("*_db.json")):
+            try:
+                rows = parse(file.read_bytes())
+            except JsonError as error:
+                raise InputError(str(file), str(error), "download it again") from None
+            if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+                domain = file.name.split("_")[0]
+                self.entities[domain] = [{_slot(key): str(value) for key, value in row.items() if isinstance(value, (str, int))} for row in rows]
+        if not self.entities:
+            raise InputError(path, "holds no DOMAIN_db.json with a list of entities", "expected is MultiWOZ' db folder")
+
+    def find(self, domain: str, constraints: Mapping[str, frozenset[str]]) -> set[int]:
+        """The numbers of the entities that fit."""
+        return {number for number, row in enumerate(self.entities.get(domain, [])) if all(_fits(row, *one) for one in constraints.items())}
+
+
+def _fits(row: Mapping[str, str], slot: str, values: frozenset[str]) -> bool:
+    if DONTCARE in values:
+        return True
+    held = row.get(slot)
+    if held is None:
+        return True  # not a column of this domain: "book day" and the like
+    held = canonical(held, "en") or ""
+    if slot == "leaveat":
+        return any(held >= _clock(value) for value in values)
+    if slot == "arriveby":
+        return any(held <= _clock(value) for value in values)
+    return held in values
+
+
+def _clock(text: str) -> str:
+    hours, colon, minutes = text.partition(":")
+    return f"{hours:0>2}{colon}{minutes}"
+
+
+def _slot(name: str) -> str:
+    name = name.casefold().replace(" ", "")
+    return _SAME.get(name, name)
+
+
+def measurable(goal: Goal | None) -> bool:
+    """Whether a dialogue has a goal that can be served."""
+    return goal is not None and bool(goal.inform or goal.request)
+
+
+def outcome(goal: Goal, replies: Sequence[Reply], language: str, database: Database | None) -> Outcome:
+    """Whether a dialogue informed and succeeded."""
+    wanted: dict[str, dict[str, frozenset[str]]] = {}
+    for (domain, slot), values in state_of(((one.domain, one.slot, one.values) for one in goal.inform), language).items():
+        wanted.setdefault(domain, {})[slot] = values
+    asked = _requested(goal)
+    domains = list(dict.fromkeys([*wanted, *asked]))
+    offers: dict[str, State] = {}
+    answered: dict[str, set[str]] = {}
+    for reply in replies:
+        named = _named(reply.response, domains)
+        for domain, slot in named:
+            if slot in _OFFER.get(domain, {"name"}):
+                offers[domain] = reply.state
+            answered.setdefault(domain, set()).add(_slot(slot))
+    inform = all(_informed(domain, wanted.get(domain, {}), offers, database) for domain in wanted)
+    success = inform and all(slots <= answered.get(domain, set()) for domain, slots in asked.items())
+    return Outcome(inform, success)
+
+
+def _requested(goal: Goal) -> dict[str, set[str]]:
+    asked: dict[str, set[str]] = {}
+    for one in goal.request:
+        slot = _slot(one.slot)
+        if slot in _ATTRIBUTES:
+            asked.setdefault(one.domain.casefold(), set()).add(slot)
+    for booking in goal.book:
+        if booking.domain.casefold() not in _WITHOUT_ENTITY:
+            asked.setdefault(booking.domain.casefold(), set()).add("reference")
+    return asked
+
+
+def _named(response: str, domains: Sequence[str]) -> Iterable[tuple[str, str]]:
+    for domain, slot in _TOKEN.findall(response.casefold()):
+        if domain == "value":
+            # SOLOIST's [value_...] tokens don't name the domain: they answer for every domain of the goal.
+            yield from ((one, slot) for one in domains)
+        else:
+            yield domain, slot
+
+
+def _informed(domain: str, constraints: Mapping[str, frozenset[str]], offers: Mapping[str, State], database: Database | None) -> bool:
+    if domain in _WITHOUT_ENTITY:
+        return True
+    if domain not in offers:
+        return False
+    state = {slot: values for (where, slot), values in offers[domain].items() if where == domain}
+    if database is not None and domain in database.entities:
+        due = database.find(domain, {_slot(slot): values for slot, values in constraints.items()})
+        offered = database.find(domain, {_slot(slot): values for slot, values in state.items()})
+        return bool(offered) and offered <= due
+    return all(DONTCARE in values or bool(state.get(slot, frozenset()) & values) for slot, values in constraints.items())
+
+
+def policy(database: Any) -> str:
+    """How Inform was decided, for the score file."""
+    return "by the entities of the database that fit the state" if database else "by the state at the last offer; no database was given"
