@@ -85,8 +85,8 @@ class Entities(DialoguePerturber):
     Args:
         slots: "names", "names-times", or "all" (codes too).
         db: files of a database to take the names from, "|" between them (MultiWOZ's and RiSAWOZ's ``*_db.json``, lists of objects with a "name" or
-            "名称"); empty coins names that no corpus has.
-        avoid: a text file of values, one a line, that must not be used, such as those of a training split.
+            "名称"; the knowledge.json and db.json of DSTC9); empty coins names that no corpus has.
+        avoid: values that must not be used, such as those of a training split: a text file, one a line, or a file as for `db`.
     """
 
     slots: Slots = "names-times"
@@ -253,17 +253,21 @@ def _database(paths: str) -> dict[str, tuple[str, ...]]:
     """Kind -> the names of some database files."""
     found: dict[str, dict[str, None]] = {}
     for path in filter(None, paths.split("|")):
-        stem = Path(path).stem.removesuffix("_db").lower()
         loaded: Any = json.loads(Path(path).read_text("utf-8"))
-        for row in loaded if isinstance(loaded, list) else ():
-            name = next((row[key] for key in ("name", "名称", "片名") if isinstance(row, dict) and isinstance(row.get(key), str)), "")
-            if name.strip():
-                found.setdefault(_DATABASE_KINDS.get(stem, VENUE), {})[name.strip()] = None
+        tables = loaded if isinstance(loaded, dict) else {Path(path).stem.removesuffix("_db").lower(): loaded}
+        for table, rows in tables.items():
+            for row in rows.values() if isinstance(rows, dict) else rows if isinstance(rows, list) else ():
+                name = next((row[key] for key in ("name", "名称", "片名") if isinstance(row, dict) and isinstance(row.get(key), str)), "")
+                if name.strip():
+                    kind = _DATABASE_KINDS.get(table) or _DOMAIN_KINDS.get(table, VENUE)
+                    found.setdefault(kind, {})[" ".join(name.split())] = None
     return {kind: tuple(names) for kind, names in found.items()}
 
 
 @lru_cache(maxsize=8)
 def _avoided(path: str) -> frozenset[str]:
+    if path.endswith(".json"):
+        return frozenset(name.lower() for names in _database(path).values() for name in names)
     return frozenset(line.strip().lower() for line in Path(path).read_text("utf-8").splitlines() if line.strip()) if path else frozenset()
 
 

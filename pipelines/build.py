@@ -110,7 +110,7 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     if written:
         paths = engine.combine("find what was written aside", pools.PoolPaths(), engine.flatten("all that was written aside", written))
         side = engine.both("layout and what was written aside", layout, paths)
-    benchmark = benchmarks.get(recipe.benchmark)
+    benchmark = benchmarks.get(recipe.benchmark).bind(recipe, job.seed)
     milled = engine.apply("mill", Mill(recipe, job.seed, benchmark, job.shards), parsed.main, side=side)
     finished = benchmark.finish(engine, job, folder, milled.tagged["record"])
 

@@ -20,6 +20,7 @@ _BY_NAME = {
     "*.soloist.json": "soloist",
     "logs.json": "dstc9-logs",
     "labels.json": "dstc9-labels",
+    "output_schema.json": "dstc9-output-schema",
     "knowledge.json": "dstc9-knowledge",
     "*_subtask_?.json": "noesis",
     "data.json": "multiwoz21",

@@ -21,12 +21,13 @@ _FORM = '{"hotel": {"0": {"name": "...", "docs": {"0": {"title": "...", "body": 
 
 
 class Entity(NamedTuple):
-    """An entity with its snippets in file order; `name` is None for a whole domain. Identifiers are strings."""
+    """An entity with its snippets in file order; `name` is None for a whole domain, `city` where the base says none. Identifiers are strings."""
 
     domain: str
     entity_id: str
     name: str | None
     snippets: tuple[Snippet, ...]
+    city: str | None = None
 
 
 class KnowledgeError(OptionError):
@@ -73,7 +74,8 @@ class KnowledgeBase:
                     if not all(isinstance(text, str) and text.strip() for text in texts):
                         raise KnowledgeError(f'{name}: {where}.docs.{doc_id}: expected "title" and "body", both text that is not empty')
                     snippets.append(Snippet(domain, entity_id, doc_id, str(texts[0]), str(texts[1])))
-                found.append(Entity(domain, entity_id, entity["name"], tuple(snippets)))
+                city = entity.get("city")
+                found.append(Entity(domain, entity_id, entity["name"], tuple(snippets), city if isinstance(city, str) else None))
         return cls(tuple(found), name)
 
     def __len__(self) -> int:
@@ -124,7 +126,8 @@ class KnowledgeBase:
         made: dict[str, Any] = {}
         for entity in self.entities.values():
             documents = {one.doc_id: {"title": one.title, "body": one.body} for one in entity.snippets}
-            made.setdefault(entity.domain, {})[entity.entity_id] = {"name": entity.name, "docs": documents}
+            where = {"city": entity.city} if entity.city is not None else {}
+            made.setdefault(entity.domain, {})[entity.entity_id] = {"name": entity.name, **where, "docs": documents}
         return made
 
 

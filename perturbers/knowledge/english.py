@@ -52,8 +52,9 @@ def canonical(title: str, name: str | None) -> str:
     text = _GREETING.sub("", " ".join(title.split()).strip()).strip()
     text = re.sub(r"^dose\b", "Does", text, flags=re.IGNORECASE)
     for pattern in _name_patterns(name or ""):
-        text, number = re.subn(rf"\b(?:the )?{pattern}(?:'s|’s)?(?!\w)", "THEPLACE", text, count=1, flags=re.IGNORECASE)
-        if number:
+        text, own = re.subn(rf"\b(?:the )?{pattern}(?:'s|’s)(?!\w)", "their", text, count=1, flags=re.IGNORECASE)
+        text, number = re.subn(rf"\b(?:the )?{pattern}(?!\w)", "THEPLACE", text, count=1, flags=re.IGNORECASE)
+        if own or number:
             break
     text = re.sub(_PLACES, "THEPLACE", text, flags=re.IGNORECASE)
     text = re.sub(r"^does it\b", "Do they", text, flags=re.IGNORECASE)
@@ -118,7 +119,7 @@ def embedded(question: str) -> str | None:
         if aux in ("is", "are", "am") and not rest:
             return f"{match[1]} {_subject(subject)} {aux}"
         return f"{match[1]} {_subject(subject)} {aux} {rest}".strip()
-    if match := re.fullmatch(r"((?:what|when|where|how much|how)) (is|are) ((?:the |a |their )?[\w -]+?)( there)?", low):
+    if match := re.fullmatch(r"((?:what|when|where|how much|how)) (is|are) ((?:the |a |an |their |check|breakfast|parking)[\w -]*?)( there)?", low):
         return f"{match[1]} {match[3]} {match[2]}{match[4] or ''}"
     if match := re.fullmatch(r"how much does (.+) cost( there)?", low):
         return f"how much {match[1]} costs{match[2] or ''}"
@@ -205,7 +206,8 @@ _NEGATIVE = re.compile(
     r"\b(?:no|not|never|none|cannot|unfortunately|without|unavailable|prohibited|nobody|non-?smoking|forbidden)\b|n't\b|n’t\b", re.IGNORECASE
 )
 _MIXED = re.compile(r"\b(?:but|only|however|unless|except|although|may|some|upon|on request|additional|extra)\b", re.IGNORECASE)
-_YES = re.compile(r"^(yes|no|sorry|unfortunately|of course|sure)\b[\s,.!:]*", re.IGNORECASE)
+_YES = re.compile(r"^(?:(yes)\b[\s,.!:;]*|(no|sorry|unfortunately|of course|sure)\b *[,.!:;]+\s*)", re.IGNORECASE)
+_NONE = re.compile(r"^no \w", re.IGNORECASE)
 
 
 def answer(body: str, question: str, aligned: bool, name: str | None, noun: str, rng: Rng) -> str:
@@ -226,11 +228,11 @@ def answer(body: str, question: str, aligned: bool, name: str | None, noun: str,
         text = _named(text, name, noun)
     text = _they(text)
     text = _shortened(text, rng)
-    said = opening[1].lower() if opening else ""
+    said = (opening[1] or opening[2]).lower() if opening else ""
     if is_yes_no(question) and aligned:
         if said not in ("yes", "no"):
             negative = _NEGATIVE.search(text) is not None
-            said = "" if _MIXED.search(text) else "no" if negative else "yes"
+            said = "" if _MIXED.search(text) or _NONE.match(text) else "no" if negative else "yes"
             if said == "no" and rng.chance(0.3):
                 said = rng.choice(("sorry", "unfortunately"))
             elif said == "yes" and rng.chance(0.35):

@@ -22,7 +22,7 @@ from schemas import Act, Dialogue, SkippedTurn, Snippet
 from ..base import DialoguePerturber, Made, OptionError, untouched
 from ..insertion import Pair, gaps, insert
 from ..out_of_scope import question_of, styled
-from ..rng import Rng
+from ..rng import Rng, key_number
 from . import bank as banks
 from . import database
 from .base import WHOLE_DOMAIN, Entity, KnowledgeBase, load
@@ -44,6 +44,8 @@ _CONNECTIVE = re.compile(
     re.IGNORECASE,
 )
 _BOOKED = frozenset({"offerbooked", "book", "notify_success"})
+#: Questions that a booking answers.
+_BOOKING = frozenset({"topic table_reservation", "topic reservation"})
 
 
 class _Choice(NamedTuple):
@@ -65,6 +67,8 @@ class Knowledge(DialoguePerturber):
     Args:
         knowledge: the knowledge base, a file as DSTC9's knowledge.json ("|" between several); empty for our own base of whole domains.
         known: a knowledge base whose snippets are not asked about, so that those that are asked are unseen; empty for none.
+        held_out: the share of the entities (of the snippets, where they hold for whole domains) that train and valid never ask about, in [0, 1).
+        unseen: only snippets that are held out are asked about (all, if `held_out` is 0).
         rate: the probability of a question at each place behind the first, in [0, 1].
         most: up to so many questions in a dialogue, at least 1.
         chance: with which probability a dialogue gets any, in (0, 1].
@@ -78,6 +82,8 @@ class Knowledge(DialoguePerturber):
 
     knowledge: str = ""
     known: str = ""
+    held_out: float = 0.0
+    unseen: bool = False
     rate: float = 0.45
     most: int = 4
     chance: float = 1.0
@@ -93,6 +99,8 @@ class Knowledge(DialoguePerturber):
     inserts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if not 0 <= self.held_out < 1:
+            raise OptionError(f"knowledge: held_out must be at least 0 and below 1, not {self.held_out}")
         for key, least in (("rate", 0.0), ("bank_share", 0.0), ("chance", 1e-12)):
             value = getattr(self, key)
             if not least <= value <= 1:
@@ -132,10 +140,10 @@ class Knowledge(DialoguePerturber):
             return untouched(dialogue, "not_chosen")
         language = dialogue.language
         base = load(self.knowledge) if self.knowledge else own_base(language)
-        allowed = _allowed(base, self.known, self.db, language)
+        allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
         asked: set[tuple[Key, str]] = set()
         places = spots(dialogue, names_of(base, language), gaps(dialogue))
-        options = {spot.gap: self._options(spot, base, allowed, language) for spot in places}
+        options = {spot.gap: self._options(spot, base, allowed, language, _is_booked(dialogue, spot.gap)) for spot in places}
         fitting = [spot for spot in places if options[spot.gap]]
         if not fitting:
             return untouched(
@@ -154,13 +162,21 @@ class Knowledge(DialoguePerturber):
         inserted = insert(dialogue, pairs, self.continues)
         return Made(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
 
+    def _held(self, allowed: dict[Key, tuple[Snippet, ...]], split: str | None) -> dict[Key, tuple[Snippet, ...]]:
+        """The snippets that a split may ask about."""
+        if not self.held_out or not (self.unseen or split in ("train", "valid")):
+            return allowed
+        return {key: tuple(one for one in some if is_held_out(one, self.held_out) == self.unseen) for key, some in allowed.items()}
+
     def _left_out(self, dialogue: Dialogue, last: int) -> tuple[SkippedTurn, ...]:
         """The turns that a question took the place of."""
         if self.continues:
             return ()
         return tuple(SkippedTurn(turn.turn, "replaced_by_question") for turn in dialogue.turns[last:] if turn.speaker == "user")
 
-    def _options(self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], language: str) -> list[tuple[Entity, Snippet, bool]]:
+    def _options(
+        self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], language: str, booked: bool
+    ) -> list[tuple[Entity, Snippet, bool]]:
         """What can be asked at a spot: entity, snippet, and whether another entity on the table answers it as well."""
         found = []
         others = (*spot.last, *spot.earlier)
@@ -171,6 +187,8 @@ class Knowledge(DialoguePerturber):
                 twin = question_key(snippet, language) in theirs
                 if (self.twins == "avoid" and twin) or (self.twins == "only" and not twin):
                     continue
+                if booked and question_key(snippet, language) in _BOOKING:
+                    continue  # the booking interface has just answered it
                 found.append((base.entities[key], snippet, twin))
         return found
 
@@ -246,12 +264,26 @@ class Knowledge(DialoguePerturber):
             if pending:
                 pending = _CONNECTIVE.sub("", pending)
                 return pending[:1].upper() + pending[1:], tuple(act for act in before.acts if "request" in act.act)
-        booked = any(act.act in _BOOKED for turn in dialogue.turns[: spot.gap] for act in turn.acts)
-        if spot.move in ("offer", "tell", "book") and not booked and rng.chance(0.5) and phrases(language, "offer", domain):
+        if spot.move in ("offer", "tell", "book") and not _is_booked(dialogue, spot.gap) and rng.chance(0.5) and phrases(language, "offer", domain):
             offered = pick(language, "offer", domain, side, rng)
             if offered:
                 return offered, ()
         return pick(language, "closing", "*", side, rng), ()
+
+
+_FULL = 1 << 64
+
+
+@lru_cache(maxsize=1 << 15)
+def is_held_out(snippet: Snippet, share: float) -> bool:
+    """Whether a snippet belongs to the share that is for testing alone: by its entity, or itself where it holds for a whole domain."""
+    own = snippet.doc_id if snippet.entity_id == WHOLE_DOMAIN else ""
+    return key_number("held_out", snippet.domain, snippet.entity_id, own) < share * _FULL
+
+
+def _is_booked(dialogue: Dialogue, gap: int) -> bool:
+    """Whether something was booked before a turn."""
+    return any(act.act in _BOOKED for turn in dialogue.turns[:gap] for act in turn.acts)
 
 
 def own_base(language: str) -> KnowledgeBase:

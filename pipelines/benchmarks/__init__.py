@@ -10,6 +10,7 @@ from abc import ABC
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pipelines.books import Books
 from pipelines.errors import UsageError
 from pipelines.recipe import Recipe
 from schemas import Dialogue
@@ -29,6 +30,16 @@ class Benchmark(ABC):
 
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
+
+    #: What `bind` was given, and where release counts what it leaves out: the books of the worker, set before each call.
+    job_recipe: Recipe
+    job_seed: int
+    books: Books
+
+    def bind(self, recipe: Recipe, seed: int) -> Benchmark:
+        """This benchmark with the recipe and seed of a run."""
+        self.job_recipe, self.job_seed = recipe, seed
+        return self
 
     def recipe(self) -> type[Recipe]:
         """The recipe class: its fields are the keys that this benchmark knows."""
@@ -96,6 +107,7 @@ _REGISTRY = {
     "cgodial-fbd": "CgodialFbd",
     "cgodial-rbd": "CgodialRbd",
     "disentangle": "Disentangle",
+    "dstc9-track1": "Dstc9Track1",
     "noesis-advising": "NoesisAdvising",
     "noesis-ubuntu": "NoesisUbuntu",
     "perturb": "Perturb",

@@ -100,6 +100,7 @@ class Mill(Stage):
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=steps)
                 yield from self._emit(made, name, file, index)
         if self.emitted:
+            self.benchmark.books = self.books
             for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra):
                 yield "out", out.item(self.shards)
 

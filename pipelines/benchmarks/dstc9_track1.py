@@ -1,0 +1,154 @@
+"""DSTC9 Track 1, Beyond Domain APIs (Kim et al. 2020): which turns seek knowledge, which snippet answers them, and what the system says.
+
+Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that its checker and scorer run with ``--dataroot`` on either folder:
+``release/data/{knowledge,output_schema}.json`` with ``train`` and ``val``, ``release/data_eval`` with ``test``; each split has `logs.json` and
+`labels.json` in one order. The labels of test say in `source` where they come from: the corpus, or the suite of the unseen side.
+``release/data_twins`` repeats the test instances whose question an entity spoken of earlier answers as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from perturbers.knowledge import SEEKING, KnowledgeBase, own_base
+from perturbers.knowledge.perturber import is_held_out
+from pipelines.dstc9.instances import Instance, instances, sampled
+from pipelines.dstc9.recipe import SEEN, Dstc9Recipe
+from pipelines.errors import DialmillError
+from pipelines.recipe import Recipe
+from pipelines.sources import registry
+from pipelines.stages.base import Item, Out, Stage
+from schemas import Dialogue
+
+from . import Benchmark
+
+if TYPE_CHECKING:
+    from pipelines.build import Job
+    from pipelines.engine import Engine, Outputs
+
+DATA, EVAL, TWINS = "release/data", "release/data_eval", "release/data_twins"
+_FOLDERS = {"train": f"{DATA}/train", "valid": f"{DATA}/val", "test": f"{EVAL}/test"}
+_TWINS = f"{TWINS}/test"
+
+
+class Dstc9Track1(Benchmark):
+    name = "dstc9-track1"
+    about = "DSTC9 Track 1: knowledge-seeking turns on MultiWOZ (or any corpus), snippet selection, grounded answers; unseen and spoken test data"
+    paper = "Kim et al. (2021), Beyond Domain APIs: Task-oriented Conversational Modeling with Unstructured Knowledge Access Track in DSTC9"
+
+    def recipe(self) -> type[Recipe]:
+        return Dstc9Recipe
+
+    def check(self, job: Job) -> None:
+        recipe = job.recipe
+        assert isinstance(recipe, Dstc9Recipe)
+        if SEEN not in recipe.suites:
+            raise DialmillError(f"dstc9-track1 needs the suite {SEEN!r}, which train and val come from; suites are {', '.join(recipe.suites)}")
+
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes) -> Iterable[Out]:
+        recipe = self.job_recipe
+        assert isinstance(recipe, Dstc9Recipe)
+        counted = self.books.stage("instances")
+        for place, record in enumerate(one for one in records if one.suite != "standard"):
+            split = str(record.split)
+            if record.suite != SEEN and split != "test":
+                continue
+            source = (record.source if record.suite == SEEN else record.suite) if split == "test" else None
+            found = list(instances(record, source))
+            counted.entered += len(found)
+            if not any(SEEKING in turn.labels for turn in record.turns):
+                self.books.reject("instances", "dialogue_without_question", len(found))
+                continue
+            kept = sampled(found, record, recipe, self.job_seed)
+            counted.out += len(kept)
+            if len(kept) < len(found):
+                self.books.reject("instances", "not_sampled", len(found) - len(kept))
+            at = order + bytes([place])
+            hide = blind and split == "test"
+            yield from _pieces(_FOLDERS[split], kept, at, hide)
+            twins = [one for one in kept if one.twin]
+            if split == "test" and twins:
+                yield from _pieces(_TWINS, twins, at, hide)
+
+    def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
+        assert isinstance(job.recipe, Dstc9Recipe)
+        languages = sorted({registry.get(one.source).language for one in job.inputs} & {"en", "zh"}) or ["en", "zh"]
+        return [engine.apply("write knowledge", WriteKnowledge(job.recipe, languages), engine.create("data roots", [DATA, EVAL, TWINS]))]
+
+    def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for root in (DATA, EVAL, TWINS):
+            found[f"{root}/knowledge.json"] = "dstc9-knowledge"
+            found[f"{root}/output_schema.json"] = "dstc9-output-schema"
+        for folder in (*_FOLDERS.values(), _TWINS):
+            hide = "labels/" if blind and folder.endswith("/test") else ""
+            found[f"{folder}/logs.json"] = "dstc9-logs"
+            found[f"{hide}{folder}/labels.json"] = "dstc9-labels"
+        return found
+
+
+def _pieces(folder: str, kept: Sequence[Instance], order: bytes, hide: bool) -> Iterable[Out]:
+    if kept:
+        yield Out(f"{folder}/logs.json", order, len(kept), _joined([one.log for one in kept]))
+        yield Out(f"{'labels/' if hide else ''}{folder}/labels.json", order, len(kept), _joined([one.label for one in kept]))
+
+
+def _joined(items: Sequence[object]) -> bytes:
+    return b",\n".join(msgspec.json.encode(item) for item in items)
+
+
+class WriteKnowledge(Stage):
+    """The knowledge base of a data root, and the JSON Schema of labels that the official checker reads there."""
+
+    tags = ("out",)
+
+    def __init__(self, recipe: Dstc9Recipe, languages: Sequence[str]) -> None:
+        self.recipe, self.languages = recipe, languages
+
+    def process(self, element: str, side: object = None) -> Iterable[tuple[str, Item]]:
+        base = released_base(self.recipe, self.languages, element != DATA)
+        for place, (domain, entities) in enumerate(base.to_dict().items()):
+            line = msgspec.json.encode(domain) + b": " + msgspec.json.encode(entities)
+            yield "out", Out(f"{element}/knowledge.json", place.to_bytes(4, "big"), 1, line).item(1)
+        for place, (key, value) in enumerate(output_schema(base.domains).items()):
+            line = msgspec.json.encode(key) + b": " + msgspec.json.encode(value)
+            yield "out", Out(f"{element}/output_schema.json", place.to_bytes(4, "big"), 1, line).item(1)
+
+
+def released_base(recipe: Dstc9Recipe, languages: Sequence[str], test: bool) -> KnowledgeBase:
+    """The snippets of a data root: for train and val without those that are held out for testing."""
+    seen, new = recipe.bases()
+    base = new if test else seen
+    if base is None:
+        base = KnowledgeBase(tuple(entity for language in languages for entity in own_base(language).entities.values()))
+    if test or recipe.apart or not recipe.held_out:
+        return base
+    return base.part(frozenset((one.domain, one.entity_id, one.doc_id) for one in base.snippets() if not is_held_out(one, recipe.held_out)))
+
+
+def output_schema(domains: Sequence[str]) -> dict[str, Any]:
+    """The JSON Schema of labels and predictions, as the official release has it, with these domains."""
+    snippet = {
+        "type": "object",
+        "properties": {
+            "domain": {"type": "string", "enum": list(domains)},
+            "entity_id": {"anyOf": [{"type": "integer"}, {"type": "string", "enum": ["*"]}]},
+            "doc_id": {"type": "integer"},
+        },
+        "required": ["domain", "entity_id", "doc_id"],
+    }
+    told = {"knowledge": {"type": "array", "minItems": 1, "items": snippet}, "response": {"type": "string", "minLength": 1}}
+    return {
+        "$schema": "https://json-schema.org/draft/2019-09/schema",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"target": {"type": "boolean"}},
+            "required": ["target"],
+            "if": {"properties": {"target": {"const": True}}},
+            "then": {"properties": told, "required": ["knowledge", "response"]},
+        },
+    }
