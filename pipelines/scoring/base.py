@@ -60,6 +60,8 @@ class Scorer(ABC):
     #: The suite that the others are compared with, where they are copies of it (`paired`) and not parts of it.
     clean: ClassVar[str] = "standard"
     paired: ClassVar[bool] = True
+    #: Suites made of the rows of others, which are compared with none.
+    pools: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

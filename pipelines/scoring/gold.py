@@ -101,7 +101,7 @@ class DialogueGold:
 
     def _turns(self, dialogue: Dialogue) -> Iterator[GoldTurn]:
         place = 0
-        for turn, answer in zip(dialogue.turns, [*dialogue.turns[1:], None], strict=True):
+        for turn, answer in zip(dialogue.turns, [*dialogue.turns[1:], None], strict=False):
             if turn.speaker == "user":
                 answered = answer if answer is not None and answer.speaker == "system" else None
                 reply = self._replies.get((dialogue.dialogue_id, turn.turn))

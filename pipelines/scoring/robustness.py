@@ -30,7 +30,9 @@ def table(scorer: Scorer, made: Mapping[str, Units], seed: int, samples: int) ->
         the drop is clean - suite, with its interval.
     """
     clean = made[scorer.clean]
-    found = {suite: _compare(scorer, clean, units, seed, samples) for suite, units in made.items() if suite != scorer.clean}
+    found = {
+        suite: _compare(scorer, clean, units, seed, samples) for suite, units in made.items() if suite != scorer.clean and suite not in scorer.pools
+    }
     shown = [metric for metric in scorer.ranked if any(metric in one["metrics"] for one in found.values())]
     return {"clean": scorer.clean, "main": shown, "seed": seed, "samples": samples, "confidence": CONFIDENCE, "suites": found}
 

@@ -32,7 +32,7 @@ class TurnScorer(Scorer):
 
     scale = "percent"
     ranked: ClassVar[tuple[str, ...]] = ("jga", "slot_f1")
-    of_turns = ("jga", "turn_accuracy", "slot_f1", "slot_recall", "intent_accuracy", "ood_f1")
+    of_turns: ClassVar[tuple[str, ...]] = ("jga", "turn_accuracy", "slot_f1", "slot_recall", "intent_accuracy", "ood_f1")
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
