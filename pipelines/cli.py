@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     disentangle.set_defaults(run=_disentangle)
 
     score = commands.add_parser("score", help="score predictions: official metrics, robustness, consistency")
-    score.add_argument("benchmark", metavar="BENCHMARK", help="a benchmark (see `dialmill list benchmarks`), cross-lingual, or disentanglement")
+    score.add_argument("benchmark", metavar="BENCHMARK", help="a benchmark (see `dialmill list benchmarks`), cross-lingual, disentanglement, or wer")
     score.add_argument("--gold", required=True, metavar="DIR", help="the right answers: an output folder, or the official release's layout")
     score.add_argument("--predictions", nargs="+", metavar="FILE", help="what is to be scored: a file or folder of each system")
     score.add_argument("--suite", metavar="NAME", help="a suite, or all: robustness against the clean one (default: what the predictions are about)")

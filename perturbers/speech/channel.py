@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from schemas import Dialogue, SkippedTurn, Turn
 
-from ..base import OptionError, Perturber
+from ..base import DialoguePerturber, Made, OptionError, Perturber
 from ..rng import Rng
 from . import asr as recognisers
 from . import confusion, noise, points
@@ -39,11 +39,12 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Speech(Perturber):
+class Speech(DialoguePerturber):
     """Recognition errors as a recogniser makes them: a voice reads the turn, noise goes over it, a recogniser writes down what it hears.
 
     Turns heard right stay as they are, and so does the writing of every word heard right: the edits hold recognition errors and no style.
-    The belief state stays (the user did say it); every span says `kept`, `changed` (to what was heard) or `lost`.
+    The belief state stays (the user did say it); every span says `kept`, `changed` (to what was heard) or `lost`. The lineage says how a dialogue
+    was spoken ("voice: ...", "noise: ...") and every turn of it ("turn 4: 12.31 dB").
 
     Args:
         wer: the corpus word error rate to reach, in (0, 0.8]; for Chinese the character error rate. A target below what the recogniser gets wrong
@@ -85,7 +86,7 @@ class Speech(Perturber):
     keep_audio: str = ""
 
     name: ClassVar[str] = "speech"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     languages: ClassVar[frozenset[str]] = frozenset({"en", "zh"})
 
     def __post_init__(self) -> None:
@@ -117,29 +118,35 @@ class Speech(Perturber):
         """The options as they came out on this machine (engines with their versions, SNRs), without those that name places on it."""
         return dict(_params(self))
 
-    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
         spoken = {turn.turn: words(turn.utterance, dialogue.language) for turn in dialogue.turns if turn.speaker == "user"}
         skipped = {number: "unspeakable" for number, said in spoken.items() if not said}
         turns = [turn for turn in dialogue.turns if spoken.get(turn.turn)]
         key = (seed, self.step, dialogue.source_id, variant)
         plan = self._audio(dialogue.language)
+        reasons: tuple[str, ...] = ()
         if plan is not None:
-            done, failed = self._by_audio(dialogue, turns, spoken, plan, key)
+            done, failed, levels = self._by_audio(dialogue, turns, spoken, plan, key)
             skipped.update(failed)
+            voice, kind = _speaker(plan, key)
+            about = plan.studio.noise_name(kind)
+            reasons = (f"voice: {voice}", f"noise: {about}", *(f"turn {number}: {levels[number]:g} dB" for number in sorted(levels)))
         elif self.engine == "audio":
             done = {}
             skipped.update({turn.turn: "no_speech_engine" for turn in turns})
         else:
             done = self._by_text(dialogue.language, turns, spoken, key)
         after = tuple(done.get(turn.turn, turn) if turn.speaker == "user" else turn for turn in dialogue.turns)
-        return after, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped))
+        return Made(after, dialogue.goal, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped)), reasons)
 
     def _by_audio(
         self, dialogue: Dialogue, turns: Sequence[Turn], spoken: dict[int, tuple[Word, ...]], plan: Plan, key: tuple[object, ...]
-    ) -> tuple[dict[int, Turn], dict[int, str]]:
+    ) -> tuple[dict[int, Turn], dict[int, str], dict[int, float]]:
+        """The turns that were heard, why the others were not, and the SNR (dB) of each that was."""
         language = dialogue.language
         voice, kind = _speaker(plan, key)
         done: dict[int, Turn] = {}
+        levels: dict[int, float] = {}
         failed: dict[int, str] = {}
         pending = list(turns)
         for attempt in range(self.tries):
@@ -150,6 +157,7 @@ class Speech(Perturber):
                 problem = self._problem(spoken[turn.turn], result, language)
                 if problem is None and result.transcript is not None:
                     done[turn.turn] = lay(turn, result.transcript.text, language)
+                    levels[turn.turn] = condition.snr
                     failed.pop(turn.turn, None)
                     self._keep(plan.studio, dialogue, turn, condition, result.transcript, key)
                 else:
@@ -158,7 +166,7 @@ class Speech(Perturber):
             pending = again
             if not pending:
                 break
-        return done, failed
+        return done, failed, levels if kind != "none" else {}
 
     def _condition(self, voice: str, kind: str, snr: float, *key: object) -> Condition:
         level = round(snr + self.spread * (2 * Rng(*key, "snr").random() - 1), 2)

@@ -9,7 +9,7 @@ from pipelines.errors import UsageError
 
 from . import names, tables
 
-_DISENTANGLEMENT = "disentanglement"
+_DISENTANGLEMENT, _WER = "disentanglement", "wer"
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -24,6 +24,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
         (predictions,) = _predictions(options, 1)
         return disentanglement.score(options.gold, predictions)
+    if options.benchmark == _WER:
+        from . import wer
+
+        if options.predictions:
+            raise UsageError("score wer takes no --predictions: what was said stands in the gold beside what was heard")
+        return wer.score(options.gold, options.suite, options.split)
     from .base import Settings
     from .evaluate import Request, evaluate
 

@@ -58,7 +58,7 @@ class DialogueGold:
         self._replies: dict[tuple[str, int], str] = {}
         if root.is_file() and root.suffix == ".jsonl":
             self._read = {}
-            for dialogue in _records(root):
+            for dialogue in records(root):
                 self._read.setdefault(dialogue.suite, []).append(dialogue)
         elif (root / "dialogues").is_dir():
             self._files = {one.name: [one / f"{self.split}.jsonl"] for one in sorted((root / "dialogues").iterdir()) if one.is_dir()}
@@ -86,7 +86,7 @@ class DialogueGold:
         if self._read is not None:
             found = self._read[suite]
         else:
-            found = [dialogue for path in self._files[suite] for dialogue in _records(path)]
+            found = [dialogue for path in self._files[suite] for dialogue in records(path)]
         seen: set[str] = set()
         for dialogue in found:
             if dialogue.dialogue_id in seen:
@@ -111,7 +111,7 @@ class DialogueGold:
     def elsewhere(self, suite: str) -> set[tuple[str, int]]:
         """The user turns of the same suite in other splits: predictions may hold them too."""
         paths = [path.with_name(f"{split}.jsonl") for path in self._files.get(suite, []) for split in SPLITS if split != self.split]
-        dialogues = [dialogue for path in paths if path.is_file() for dialogue in _records(path)]
+        dialogues = [dialogue for path in paths if path.is_file() for dialogue in records(path)]
         return {(dialogue.dialogue_id, turn.turn) for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user"}
 
     def _corpus(self, path: str) -> None:
@@ -220,7 +220,12 @@ def soloist_state(belief: str, domains: Sequence[str]) -> tuple[SlotValues, ...]
     return tuple(found)
 
 
-def _records(path: Path) -> Iterator[Dialogue]:
+def records(path: Path) -> Iterator[Dialogue]:
+    """The dialogues of a JSONL file of ours.
+
+    Raises:
+        InputError: it can't be read; says which line is none.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -16,6 +16,10 @@ class Table(NamedTuple):
 
 def tables(scores: dict[str, Any]) -> list[Table]:
     """What a score file says, as tables."""
+    if scores["benchmark"] == "wer":
+        from . import wer
+
+        return wer.tables(scores)
     if "systems" in scores:
         return _systems(scores)
     if scores["suite"] == "all":

@@ -1,0 +1,183 @@
+"""`dialmill score wer`: how much a recogniser got wrong in a speech suite, and what became of the values.
+
+The reference of a user turn is what was said (its text before perturbation), the hypothesis what the suite has. Rates are corpus rates: all errors by
+all reference words, for Chinese by all reference characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
+from pipelines.errors import InputError, UsageError
+from schemas import Dialogue, Turn
+
+from .base import versions
+from .gold import records
+from .tables import Table, number
+
+_SPLITS = ("train", "valid", "test")
+_CONDITION = re.compile(r"(voice|noise): (.+)|turn (\d+): (-?[\d.]+) dB")
+#: SNRs are told in steps of so many dB.
+_STEP = 3
+_STATUSES = ("kept", "changed", "lost")
+
+
+def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, Any]:
+    """The score file of one suite; rates are fractions.
+
+    Args:
+        gold: an output folder, or a JSONL file of its records.
+        suite: the suite; None takes the only one whose lineage holds speech.
+        split: None takes train, valid and test.
+
+    Raises:
+        InputError: nothing to score there, or a damaged file.
+        UsageError: several speech suites and none named.
+    """
+    spoken: list[Errors] = []
+    raw: list[Errors] = []
+    groups: dict[tuple[str, str], list[Errors]] = defaultdict(list)
+    slots: dict[str, dict[str, int]] = {}
+    languages: set[str] = set()
+    skipped = dialogues = 0
+    name, found = _suite(gold, suite, split)
+    for dialogue in found:
+        dialogues += 1
+        languages.add(dialogue.language)
+        conditions, failed = _conditions(dialogue)
+        skipped += len(failed)
+        for turn in dialogue.turns:
+            if turn.speaker != "user" or turn.inserted:
+                continue
+            of_turn = errors(turn.source_text, turn.utterance, dialogue.language)
+            if of_turn.length:
+                spoken.append(of_turn)
+                raw.append(raw_errors(turn.source_text, turn.utterance, dialogue.language))
+                for group in conditions(turn):
+                    groups[group].append(of_turn)
+            for span in turn.spans:
+                counts = slots.setdefault(f"{span.domain}-{span.slot}", dict.fromkeys(_STATUSES, 0))
+                counts[span.status] += 1
+    if not spoken:
+        raise InputError(gold, f"suite {name} holds no user turn that can be spoken", "name another suite or split")
+    if len(languages) > 1:
+        raise InputError(gold, f"suite {name} mixes {' and '.join(sorted(languages))}, whose units differ", "score one language at a time")
+    rate, plain = corpus_rate(spoken), corpus_rate(raw)
+    chinese = "zh" in languages
+    by: dict[str, dict[str, Any]] = {}
+    for (kind, label), parts in sorted(groups.items(), key=lambda item: (item[0][0], _order(item[0][1]))):
+        by.setdefault(kind, {})[label] = corpus_rate(parts)._asdict()
+    totals = [sum(column) for column in zip(*spoken, strict=True)]
+    return {
+        "benchmark": "wer",
+        "suite": name,
+        "scale": "fraction",
+        "metrics": {
+            "wer": rate.rate,
+            "wer_raw": plain.rate,
+            **({"cer": rate.rate} if chinese else {}),
+            "wer_low": rate.low,
+            "wer_high": rate.high,
+            "substitutions": totals[0] / totals[3],
+            "deletions": totals[1] / totals[3],
+            "insertions": totals[2] / totals[3],
+        },
+        "by": by,
+        "values": {slot: slots[slot] for slot in sorted(slots)},
+        "policy": {
+            "unit": "character" if chinese else "word",
+            "wer": "both texts in spoken form: numbers, times and codes as words, compounds written alike",
+            "wer_raw": "both texts as written, without case, punctuation and blanks",
+            "interval": "95 %, by the delta method over turns (wer_low, wer_high)",
+            "turns that failed": "stand in the suite as they were, and count as heard without error",
+        },
+        "notes": [],
+        "versions": versions(("numpy",)),
+        "counts": {"dialogues": dialogues, "turns": len(spoken), "reference_units": rate.length, "turns_that_failed": skipped},
+    }
+
+
+def _suite(gold: str, suite: str | None, split: str | None) -> tuple[str, Iterator[Dialogue]]:
+    """The suite's name and its records."""
+    root = Path(gold)
+    if not root.exists():
+        raise InputError(gold, "does not exist", "check the path")
+    if root.is_file():
+        return suite or root.stem, (one for one in records(root) if suite in (None, one.suite))
+    held = {one.name: one for one in sorted((root / "dialogues").glob("*")) if one.is_dir()}
+    if not held:
+        raise InputError(gold, "has no dialogues/SUITE", "expected is a folder that `dialmill build` or `dialmill perturb` made")
+    if suite is None:
+        speech = [name for name, folder in held.items() if _is_speech(folder)]
+        if len(speech) != 1:
+            raise UsageError(f"name a suite with --suite: {', '.join(speech or held)}" + ("" if speech else " (none of them is of speech)"))
+        suite = speech[0]
+    if suite not in held:
+        raise InputError(gold, f"has no suite {suite}", f"it has {', '.join(held)}")
+    # Where labels are held out, the inputs don't say what they were before.
+    folders = (held[suite], root / "labels" / "dialogues" / suite)
+    paths = {one: folder / f"{one}.jsonl" for folder in folders for one in ((split,) if split else _SPLITS) if (folder / f"{one}.jsonl").is_file()}
+    if not paths:
+        raise InputError(gold, f"has no dialogues/{suite}/{split or 'test'}.jsonl", "name another split")
+    return suite, (dialogue for path in paths.values() for dialogue in records(path))
+
+
+def _is_speech(folder: Path) -> bool:
+    for split in _SPLITS:
+        path = folder / f"{split}.jsonl"
+        first = next(records(path), None) if path.is_file() else None
+        if first is not None:
+            return any(step.step.startswith("speech@") for step in first.lineage)
+    return False
+
+
+def _conditions(dialogue: Dialogue) -> tuple[Any, Sequence[int]]:
+    """What each turn was spoken under, as (kind, label) pairs, and the turns that no transcript was had of."""
+    whole: list[tuple[str, str]] = []
+    levels: dict[int, str] = {}
+    failed: list[int] = []
+    for step in dialogue.lineage:
+        if not step.step.startswith("speech@"):
+            continue
+        failed += [skip.turn for skip in step.skipped if skip.reason != "unspeakable"]
+        for reason in step.reasons:
+            match = _CONDITION.fullmatch(reason)
+            if match and match[1]:
+                whole.append((match[1], match[2]))
+            elif match:
+                low = int(float(match[4]) // _STEP) * _STEP
+                levels[int(match[3])] = f"{low} to {low + _STEP} dB"
+
+    def of(turn: Turn) -> list[tuple[str, str]]:
+        return [*whole, *([("snr", levels[turn.turn])] if turn.turn in levels else [])]
+
+    return of, failed
+
+
+def _order(label: str) -> tuple[float, str]:
+    match = re.match(r"-?\d+ to ", label)
+    return (float(match[0][:-4]) if match else 0.0, label)
+
+
+def tables(scores: dict[str, Any]) -> list[Table]:
+    """The scores as tables."""
+    metrics, counts = scores["metrics"], scores["counts"]
+    unit = "CER" if "cer" in metrics else "WER"
+    head = (f"suite {scores['suite']}: {counts['turns']:,} turns, {counts['reference_units']:,} reference {scores['policy']['unit']}s", "rate")
+    rows = [(name, number(value, 4)) for name, value in metrics.items()]
+    made = [Table(f"{unit} ({scores['scale']})", head, rows)]
+    for kind, groups in scores["by"].items():
+        cells = [(label, str(one["turns"]), number(one["rate"], 4), f"[{one['low']:.4f}, {one['high']:.4f}]") for label, one in groups.items()]
+        made.append(Table(f"by {kind}", (kind, "turns", unit, "95 % interval"), cells))
+    if scores["values"]:
+        shares = []
+        for slot, statuses in scores["values"].items():
+            every = sum(statuses.values())
+            shares.append((slot, str(every), *(number(statuses[status] / every, 4) for status in _STATUSES)))
+        made.append(Table("what became of values, by slot", ("slot", "values", *_STATUSES), shares))
+    return made
