@@ -6,6 +6,7 @@ of all turns, which the lineage names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -60,6 +61,24 @@ def gaps(dialogue: Dialogue) -> list[int]:
     if not found and turns and turns[-1].speaker == "system" and not CLOSING & {act.act for act in turns[-1].acts}:
         found = [len(turns)]
     return found or ([0] if turns and turns[0].speaker == "user" else [])
+
+
+def waits(turn: Turn) -> bool:
+    """Whether a system turn waits for an answer: it requests a slot, or ends on a question."""
+    return any("request" in act.act for act in turn.acts) or turn.utterance.rstrip().endswith(("?", "？", "吗", "吗。"))
+
+
+#: How a Chinese turn begins that comments on what was just said: after a change of subject it would comment on nothing.
+_REACTION = re.compile(
+    r"(?:[嗯恩哦啊噢哈呵哎]+[，。！,]?|好[的啊呀哒嘞]?[，。！,]|行[，。！,]|可以[，。！,的啊]+)*"
+    r"(?:太|真|那(?:就|还|可|感情|敢情|真|挺|也)|这么|[还也](?:不?[行错好算]|挺|是|可以|能|还)|可以的|那我|挺|不错|不[算贵远低高便]|便宜|有点|可真|果然|看来|是[吗啊呀的]|对|没错|"
+    r"哈|够|满意|完美|原来|好[便贵近远高厉棒大少多]|晴|多云|阴|同道|终于|这[系评时家还就]|这个?价|我(?:很|挺|非常|比较)?(?:满意|喜欢|爱)|既然|喜欢|正好|刚好|没关系|没事|怎么)"
+)
+
+
+def reacts(turn: Turn) -> bool:
+    """Whether a user turn begins with a comment on the system turn before it (Chinese only)."""
+    return _REACTION.match(turn.utterance) is not None
 
 
 def state_before(turns: Sequence[Turn], gap: int) -> tuple[SlotValues, ...]:

@@ -16,6 +16,11 @@ def rows(language: str, name: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(line.split("\t")) for line in lines if line.strip() and not line.startswith("#"))
 
 
+def packaged(language: str, file: str) -> bytes:
+    """A file of a language's folder that is no word list."""
+    return (resources.files("perturbers") / "lexicons" / language / file).read_bytes()
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a text between blanks, as a set."""
     return frozenset(text.split())

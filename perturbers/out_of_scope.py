@@ -20,7 +20,7 @@ from schemas import Act, Dialogue, Turn
 from schemas.dialogue import OOS, decode
 
 from .base import DialoguePerturber, Made, OptionError, untouched
-from .insertion import Pair, gaps, insert
+from .insertion import Pair, gaps, insert, reacts, waits
 from .lexicon import alternatives, rows, words
 from .matcher import Cut
 from .rng import Rng, key_number
@@ -63,7 +63,8 @@ class OutOfScope(DialoguePerturber):
         knowledge: a file of snippets in the form of DSTC9 Track 1 (knowledge.json); what they answer is no out-of-scope turn. Empty for none.
         most: up to so many turns are inserted, at least 1.
         chance: with which probability a dialogue gets any, in (0, 1].
-        train_source: the source whose first half is for training; empty takes the first that the candidates name.
+        train_source: the source whose first half is for training; empty takes the first that the candidates name, "*" every source.
+        answer: what the system says to each, and nothing more; empty takes one of several answers that lead back to the task.
     """
 
     texts: str = ""
@@ -71,6 +72,7 @@ class OutOfScope(DialoguePerturber):
     most: int = 1
     chance: float = 1.0
     train_source: str = ""
+    answer: str = ""
 
     name: ClassVar[str] = "out_of_scope"
     version: ClassVar[int] = 1
@@ -87,7 +89,7 @@ class OutOfScope(DialoguePerturber):
         sources = {one.source for one in candidates(self.texts, "en")} if self.texts else set()
         if self.texts and not sources:
             raise OptionError(f"out_of_scope: {self.texts} holds no candidates")
-        if self.texts and self.train_source and self.train_source not in sources:
+        if self.texts and self.train_source not in ("", "*") and self.train_source not in sources:
             raise OptionError(f"out_of_scope: there is no source {self.train_source!r}; there are: {', '.join(sorted(sources))}")
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
@@ -98,6 +100,10 @@ class OutOfScope(DialoguePerturber):
         if not pool:
             return untouched(dialogue, "no_candidates")
         places = gaps(dialogue)
+        if self.answer:
+            # Nothing leads back to what was said: better where the system waits for no answer, best where no comment on it follows.
+            places = [gap for gap in places if not (gap and waits(dialogue.turns[gap - 1]))] or places
+            places = [gap for gap in places if not (gap < len(dialogue.turns) and reacts(dialogue.turns[gap]))] or places
         if not places:
             return untouched(dialogue, "no_place")
         count = 1 + rng.below(self.most)
@@ -111,7 +117,7 @@ class OutOfScope(DialoguePerturber):
                 units = Cut(text, dialogue.language)
                 if text.casefold() not in said and not locator.keys(text, units):
                     said.add(text.casefold())
-                    inserted[gap] = [_pair(dialogue, gap, text, one.source, locator, rng)]
+                    inserted[gap] = [_pair(dialogue, gap, text, one.source, locator, rng, self.answer)]
                     break
         if not inserted:
             return untouched(dialogue, "no_candidate_fits")
@@ -181,8 +187,9 @@ def _normal(text: str) -> str:
 
 
 def split_of(one: Candidate, train_source: str) -> str:
-    """The one split in which a candidate may stand: train takes half of the training source, valid a quarter; all other texts are for testing."""
-    if one.source != train_source:
+    """The one split in which a candidate may stand: train takes half of the training source ("*": of each), valid a quarter; all other texts are
+    for testing."""
+    if train_source not in ("*", one.source):
         return "test"
     place = key_number("out_of_scope", _normal(one.text)) / _FULL
     return "train" if place < _TRAIN else "valid" if place < _VALID else "test"
@@ -235,9 +242,12 @@ def _answered(names: frozenset[str], path: str) -> bool:
     return any(len(content & asked) >= max(1, 0.6 * min(len(asked), len(content))) for asked in _snippets(path))
 
 
-def _pair(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator, rng: Rng) -> Pair:
-    """The inserted turns: the user's with the state as it was, and the fallback."""
-    answer, asked = _fallback(dialogue, gap, locator, rng)
+def _pair(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator, rng: Rng, fixed: str) -> Pair:
+    """The inserted turns: the user's with the state as it was, and the fallback, `fixed` where that is given."""
+    asked: tuple[Act, ...] = ()
+    answer = fixed
+    if not fixed:
+        answer, asked = _fallback(dialogue, gap, locator, rng)
     acts = (Act(FALLBACK, _GENERAL.get(dialogue.language, "general")), *asked)
     return Pair(text, answer, (OOS, OUT_OF_DOMAIN), (FALLBACK,), acts=acts, note=f"{OUT_OF_DOMAIN}, source {source}")
 

@@ -15,6 +15,7 @@ _REGISTRY: dict[str, tuple[str, str, str | None]] = {
     "entities": ("entities", "Entities", None),
     "knowledge": ("knowledge", "Knowledge", None),
     "out_of_scope": ("out_of_scope", "OutOfScope", None),
+    "questions": ("questions", "Questions", None),
     "paraphrase": ("paraphrase", "Paraphrase", None),
     "simplification": ("simplification", "Simplification", None),
     "verbosity": ("verbosity", "Verbosity", None),

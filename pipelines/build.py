@@ -30,7 +30,7 @@ from pipelines.sources.base import MessageSource
 from pipelines.stages import lessons, pools
 from pipelines.stages.base import Item, Stage
 from pipelines.stages.logs import JoinLogs
-from pipelines.stages.mill import Mill, suite_params
+from pipelines.stages.mill import Mill, recipe_params
 from pipelines.stages.overlap import CompareBand, CountPairs
 from pipelines.stages.read import Contribute, JoinAndParse, ReadFile
 from pipelines.stages.split import Layout, SplitPlanner
@@ -62,7 +62,7 @@ class Job:
     @property
     def params(self) -> dict[str, dict[str, set[type]]]:
         """The lineage options of each suite, for the Parquet schemas."""
-        return {"standard": {}, **{suite.name: suite_params(suite.perturber) for suite in self.recipe.suite_plan()}}
+        return recipe_params(self.recipe, benchmarks.get(self.recipe.benchmark))
 
 
 def make_job(

@@ -16,6 +16,7 @@ from pipelines.recipe import Recipe
 from schemas import Dialogue
 
 if TYPE_CHECKING:
+    from perturbers import Perturber
     from pipelines.build import Job
     from pipelines.engine import Engine, Outputs
     from pipelines.stages.base import Out
@@ -69,6 +70,10 @@ class Benchmark(ABC):
         """
         return dialogue, None
 
+    def injected(self, recipe: Recipe) -> Perturber | None:
+        """What is put into every dialogue before all suites, and so into the suite `standard` too; None for nothing."""
+        return None
+
     def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
         """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs."""
         return ()
@@ -106,6 +111,7 @@ class Benchmark(ABC):
 _REGISTRY = {
     "cgodial-fbd": "CgodialFbd",
     "cgodial-rbd": "CgodialRbd",
+    "cgodial-sbd": "CgodialSbd",
     "disentangle": "Disentangle",
     "dstc9-track1": "Dstc9Track1",
     "noesis-advising": "NoesisAdvising",

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from perturbers.surfaces import kind_of
 from pipelines.errors import InputError, RecordError
 from schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
@@ -44,6 +46,8 @@ GENERAL = "通用"
 
 _LIST = re.compile(r"(?:^|_)(train|dev|test)[\d_a-z]*\.json$")
 _OTHER = re.compile(r"(?:attraction|car|class|flight|hospital|hotel|movie|pc|restaurant|train|tv|weather)_db\.json|ontology\.json")
+
+_MATCHES = re.compile(r"成功匹配个数为\s*([0-9]{1,9})")
 
 State = tuple[SlotValues, ...]
 
@@ -113,6 +117,17 @@ class RiSAWOZ(Source):
             goal=None if goal is None else Goal(goal),
             lineage=notes.lineage(),
         )
+
+    def extra(self, pieces: Sequence[Piece]) -> bytes:
+        """How many rows of the database fit after each user turn, as the release says; null where it doesn't."""
+        pairs = take(load_dialogue(pieces), "dialogue", list)
+        return msgspec.msgpack.encode([_matches(pair) for pair in pairs])
+
+
+def _matches(pair: dict[str, Any]) -> int | None:
+    results = pair.get("db_results")
+    told = _MATCHES.search(results[0]) if isinstance(results, list) and results and isinstance(results[0], str) else None
+    return min(int(told[1]), 1 << 31) if told else None
 
 
 @lru_cache(maxsize=1 << 12)

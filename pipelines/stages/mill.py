@@ -12,9 +12,9 @@ from perturbers import Chain, Perturber, Skipped, variants
 from perturbers.rewriter import lent_from
 from pipelines.benchmarks import Benchmark
 from pipelines.recipe import Recipe
-from schemas import Dialogue
+from schemas import Dialogue, Step
 from schemas.arrow import complete_options
-from schemas.dialogue import encode, unpack
+from schemas.dialogue import STANDARD, encode, unpack
 from schemas.validate import Validator, check_dialogue
 
 from . import lessons
@@ -37,6 +37,17 @@ def suite_params(perturber: Perturber) -> dict[str, set[type]]:
     return found
 
 
+def recipe_params(recipe: Recipe, benchmark: Benchmark) -> dict[str, dict[str, set[type]]]:
+    """The lineage options of every suite; those of what the benchmark injects are in all of them."""
+    first = benchmark.injected(recipe)
+    shared = suite_params(first) if first is not None else {}
+    found: dict[str, dict[str, set[type]]] = {STANDARD: shared}
+    for suite in recipe.suite_plan():
+        mine = suite_params(suite.perturber)
+        found[suite.name] = {name: shared.get(name, set()) | mine.get(name, set()) for name in (*shared, *(one for one in mine if one not in shared))}
+    return found
+
+
 class Mill(Stage):
     """One dialogue into all of its records. Side input: the `Layout` of the splits, and where what was written aside lies: the pools of the
     perturbers, and the lessons of the training split."""
@@ -48,7 +59,8 @@ class Mill(Stage):
 
     def setup(self) -> None:
         self.suites = self.recipe.suite_plan()
-        self.params = {suite.name: suite_params(suite.perturber) for suite in self.suites}
+        self.params = recipe_params(self.recipe, self.benchmark)
+        self.first = self.benchmark.injected(self.recipe)
         self.validator = Validator("dialogue")
         self.bound = False
 
@@ -71,7 +83,7 @@ class Mill(Stage):
             yield "out", Reject("split", reason, fact.group, file, index, source_id).out().item(1)
             return
         counted.out += 1
-        source = unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
+        source = self._injected(unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/{STANDARD}/0"))
         for band in banded(signature(source, split)):
             yield "band", band
         self.emitted: list[Dialogue] = []
@@ -95,14 +107,27 @@ class Mill(Stage):
                     yield "out", Reject(name, made.reason, evidence, file, index, source_id, name, variant).out().item(1)
                     continue
                 self._count_turns(name, source, made)
-                # Every step of a suite has the same option keys, so that JSON lines and Parquet rows are equal.
-                steps = tuple(step.replace(params=complete_options(step.params, self.params[name])) for step in made.lineage)
-                made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=steps)
+                made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=self._complete(made, name))
                 yield from self._emit(made, name, file, index)
         if self.emitted:
             self.benchmark.books = self.books
             for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra):
                 yield "out", out.item(self.shards)
+
+    def _injected(self, source: Dialogue) -> Dialogue:
+        """The dialogue with what the benchmark puts into it."""
+        if self.first is None:
+            return source
+        made = self.first.perturb(source, self.seed)
+        counted = self.books.stage("inject turns")
+        counted.entered += len(source.turns)
+        counted.made += len(made.turns) - len(source.turns)
+        counted.out += len(made.turns)
+        return made.replace(suite=STANDARD, dialogue_id=source.dialogue_id, lineage=self._complete(made, STANDARD))
+
+    def _complete(self, dialogue: Dialogue, suite: str) -> tuple[Step, ...]:
+        """The lineage, every step of a suite with the same option keys, so that JSON lines and Parquet rows are equal."""
+        return tuple(step.replace(params=complete_options(step.params, self.params[suite])) for step in dialogue.lineage)
 
     def _variants(self, perturber: Perturber, source: Dialogue, count: int) -> Iterable[Dialogue | Skipped]:
         """The variants of one dialogue. A perturber that fails on it costs the variants that were still to come, not the run."""
@@ -120,7 +145,9 @@ class Mill(Stage):
         counted.entered += users
         skipped = {skip.turn: skip.reason for step in made.lineage[len(source.lineage) :] for skip in step.skipped}
         # Inserted turns are none of the source's; where a step of a chain inserts some, the steps around it number the others differently.
-        own = zip(source.turns, [turn for turn in made.turns if not turn.inserted], strict=False)
+        own = zip(
+            source.turns, made.turns if len(made.turns) == len(source.turns) else [turn for turn in made.turns if not turn.inserted], strict=False
+        )
         unchanged = [
             reason for old, new in own if old.speaker == "user" and new.original is None and (reason := skipped.get(new.turn, skipped.get(old.turn)))
         ]
