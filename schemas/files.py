@@ -251,6 +251,8 @@ def _document_kind(document: Any, name: str) -> str | None:
             return "dialogue"
         if {"flow", "start", "nodes"} <= document.keys():
             return "flow"
+        if "pairs" in document and document.keys() <= {"language", "pairs"}:
+            return "questions"
         first = next(iter(document.values()))
         if isinstance(first, list) and first and isinstance(first[0], dict) and {"sys_response", "usr_query"} & first[0].keys():
             return "cgodial-fbd"

@@ -117,7 +117,7 @@ class CgodialSbd(Benchmark):
         return [engine.apply("write slots", WriteSlots(), engine.group("bring slots together", seen.main))]
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
-        found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", **{path: "cgodial-ids" for path in _LISTS.values()}}
+        found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", **dict.fromkeys(_LISTS.values(), "cgodial-ids")}
         return found | ({f"labels/{DIALOGUES}": "cgodial-sbd"} if blind else {})
 
 

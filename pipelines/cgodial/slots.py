@@ -20,7 +20,7 @@ OUT_OF_SCOPE = "OOS"
 REGULAR, KNOWN, UNKNOWN = "regular", EXTRA, "out_of_know"
 #: RiSAWOZ's acts that CGoDial has under another name, or no name for.
 _ACTS = {"greeting": "general", "no-offer": "nooffer", "no offer": "nooffer"}
-_KNOWN_ACTS = frozenset("request inform recommend affirm negate nooffer general bye fallback".split())
+_KNOWN_ACTS = frozenset(["request", "inform", "recommend", "affirm", "negate", "nooffer", "general", "bye", "fallback"])
 
 
 def turns(dialogue: Dialogue, matches: Sequence[int | None]) -> list[dict[str, object]]:

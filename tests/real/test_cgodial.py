@@ -34,3 +34,16 @@ def test_its_hard_examples_have_ten_candidates_and_verify_passes(rbd: Path) -> N
     assert set(stages["filter"]["rejected"]) == {"ambiguous_candidates", "ambiguous_response", "too_easy"}
     # Train and valid of the sample are the same bytes, which the build tells.
     assert set(manifest(rbd)["overlap"]) <= {"train/valid"} and manifest(rbd)["overlap"]["train/valid"]["exact"] > 20
+
+
+def test_a_hundred_dialogues_of_risawoz_get_their_questions_and_four_versions(real: Path, tmp_path: Path) -> None:
+    plain("cgodial-sbd", [real / "risawoz" / "zh_fewshot.json"], tmp_path / "out")
+    assert call("verify", tmp_path / "out").code == 0 and call("validate", tmp_path / "out" / "release").code == 0
+    dialogues = json.loads((tmp_path / "out/release/data/processed/data_for_damd.json").read_text("utf-8"))
+    assert len(dialogues) == 100 and {len(versions) for versions in dialogues.values()} == {4}
+    kinds = [{turn["type"] for turn in versions["log"]} for versions in dialogues.values()]
+    asked, unknown = (sum(kind in one for one in kinds) for kind in ("extra_know", "out_of_know"))
+    # Probabilities 0.5 and 0.6, but for dialogues in which no question has a place.
+    assert 35 <= asked <= 60 and 45 <= unknown <= 75
+    spoken = [(a["user"], b["user"]) for one in dialogues.values() for a, b in zip(one["log"], one["log_asr1"], strict=True)]
+    assert sum(a != b for a, b in spoken) > 0.7 * len(spoken)

@@ -1,0 +1,183 @@
+"""Slot-based dialogues: RiSAWOZ with questions, out-of-scope turns and spoken noise, in the form that CGoDial's systems read."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perturbers.questions import held_out
+from pipelines.cgodial import slots
+from schemas import Act, Dialogue, SlotValues, Span, Turn
+from tests.pipelines.tools import DATA, call, hashes, manifest, plain, records
+
+DOMAINS = {"旅游景点", "汽车", "辅导班", "飞机", "医院", "酒店", "电影", "电脑", "餐厅", "火车", "电视剧", "天气", "通用"}
+ACTS = {"request", "inform", "recommend", "affirm", "negate", "nooffer", "general", "bye", "fallback"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("sbd") / "out"
+    plain("cgodial-sbd", [DATA / "risawoz"], out)
+    return out
+
+
+def _load(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def _release(out: Path) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    loaded: dict[str, dict[str, list[dict[str, Any]]]] = _load(out / "release/data/processed/data_for_damd.json")
+    return loaded
+
+
+def test_the_release_is_what_the_loader_reads(built: Path) -> None:
+    dialogues = _release(built)
+    listed = {name: _load(built / f"release/data/risawoz/{name}ListFile.json") for name in ("train", "val", "test")}
+    assert sorted(one for ids in listed.values() for one in ids) == sorted(dialogues)
+    assert [len(listed[name]) for name in ("train", "val", "test")] == [20, 7, 8]
+    allowed = _load(built / "release/data/processed/slot_value_set.json")
+    assert set(allowed) <= DOMAINS
+    for versions in dialogues.values():
+        assert tuple(versions) == slots.VERSIONS
+        for turns in zip(*versions.values(), strict=True):
+            assert len({json.dumps({**turn, "user": ""}) for turn in turns}) == 1, "versions differ in what is heard, and in nothing else"
+            turn = turns[0]
+            assert set(re.findall(r"\[(\w+)\]", turn["turn_domain"])) <= DOMAINS and turn["turn_domain"]
+            assert re.fullmatch(r"(\[db_[0-3]\])?", turn["db"])
+            assert set(re.findall(r"\[(\w+)\]", turn["sys_act"])) <= DOMAINS | ACTS
+            for domain, cells in re.findall(r"\[(\w+)\] ([^\[]+)", turn["constraint"]):
+                assert all(cell.split("=")[0] in allowed[domain] for cell in cells.strip().split("|"))
+            assert all(slot in turn["sys_act"] for slot in turn["turn_succ"])
+        assert [turn["turn_num"] for turn in versions["log"]] == list(range(len(versions["log"])))
+
+
+def test_questions_and_out_of_scope_turns_are_specially_requested_slots(built: Path) -> None:
+    turns = [turn for versions in _release(built).values() for turn in versions["log"]]
+    asked = [turn for turn in turns if turn["type"] == "extra_know"]
+    unknown = [turn for turn in turns if turn["type"] == "out_of_know"]
+    assert asked and unknown and len(asked) + len(unknown) < len(turns)
+    for turn in asked:
+        (label,) = turn["turn_succ"]
+        assert re.fullmatch(r"\[\w+\] \[inform\] [A-Z]\w+", turn["sys_act"]) and turn["sys_act"].endswith(label)
+    for turn in unknown:
+        assert (turn["resp"], turn["sys_act"], turn["turn_succ"]) == ("抱歉，我不知道。", "[通用] [fallback] OOS", ["OOS"])
+
+
+def test_held_out_questions_stand_in_no_training_dialogue(built: Path) -> None:
+    dialogues, hidden = _release(built), held_out("", 0.13)
+    for name in ("train", "val"):
+        ids = _load(built / f"release/data/risawoz/{name}ListFile.json")
+        assert not {slot for one in ids for turn in dialogues[one]["log"] for slot in turn["turn_succ"]} & hidden
+
+
+def test_the_same_turns_are_in_every_version_and_the_spoken_ones_differ(built: Path) -> None:
+    clean = {one.source_id: one for one in records(built)}
+    different = total = 0
+    for one in records(built, "spoken"):
+        source = clean[one.source_id]
+        assert [(turn.labels, turn.speaker, turn.state, turn.acts) for turn in one.turns] == [
+            (turn.labels, turn.speaker, turn.state, turn.acts) for turn in source.turns
+        ]
+        different += sum(a.utterance != b.utterance for a, b in zip(one.turns, source.turns, strict=True) if a.speaker == "user")
+        total += sum(turn.speaker == "user" for turn in one.turns)
+    assert different > 0.5 * total
+    assert any("inserted" in turn.labels for one in clean.values() for turn in one.turns)
+    assert all(dialogue.dialogue_id.endswith("/standard/0") for dialogue in clean.values())
+
+
+def test_rates_are_those_of_the_recipe(tmp_path: Path) -> None:
+    plain("cgodial-sbd", [DATA / "risawoz"], tmp_path / "none", "question_chance=0", "oos_chance=0", "suites=standard")
+    assert not any(turn.inserted for one in records(tmp_path / "none") for turn in one.turns)
+    plain("cgodial-sbd", [DATA / "risawoz"], tmp_path / "all", "question_chance=1", "oos_chance=1", "oos_answer=不清楚。", "suites=standard")
+    made = records(tmp_path / "all")
+    counts = [sum("oos" in turn.labels for turn in one.turns) for one in made]
+    assert min(counts) >= 1 and max(counts) == 2
+    assert {one.turns[turn.turn + 1].utterance for one in made for turn in one.turns if "oos" in turn.labels} == {"不清楚。"}
+    assert sum(any("extra_know" in turn.labels for turn in one.turns) for one in made) > 0.7 * len(made)
+
+
+def test_books_balance_and_verify_and_validate_say_so(built: Path) -> None:
+    assert call("verify", built).code == 0 and call("validate", built / "release").code == 0
+    stages = {stage["name"]: stage for stage in manifest(built)["stages"]}
+    turns = sum(len(one.turns) for one in records(built))
+    assert stages["inject turns"]["out"] == turns and stages["inject turns"]["in"] == 2 * 181
+    assert manifest(built)["overlap"].get("train/test", {}).get("exact", 0) == 0
+
+
+def test_beam_and_plain_calls_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    result = call("build", "cgodial-sbd", "--input", DATA / "risawoz", "--output", tmp_path / "out", "--quiet")
+    assert result.code == 0, result.err
+    assert hashes(tmp_path / "out", "release", "dialogues") == hashes(built, "release", "dialogues")
+
+
+def test_test_labels_can_be_held_out(tmp_path: Path) -> None:
+    plain("cgodial-sbd", [DATA / "risawoz"], tmp_path / "out", "held_out_labels=true", "suites=standard")
+    test = _load(tmp_path / "out/release/data/risawoz/testListFile.json")
+    dialogues, labels = _release(tmp_path / "out"), _load(tmp_path / "out/labels/release/data/processed/data_for_damd.json")
+    assert sorted(labels) == sorted(test)
+    for one in test:
+        for turn, told in zip(dialogues[one]["log"], labels[one]["log"], strict=True):
+            assert turn["user"] == told["user"] and told["sys_act"] and told["resp"]
+            assert not (turn["constraint"] or turn["sys_act"] or turn["resp"] or turn["turn_succ"]) and turn["type"] == "regular"
+    assert call("verify", tmp_path / "out").code == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("question_pairs=/gone.json", "/gone.json"),
+        ("question_chance=2", "question_chance must be a probability"),
+        ("held_out_share=1", "held_out must be at least 0 and below 1"),
+        ("oos_most=0", "most must be at least 1"),
+        ("oos_texts=/gone.txt", "there is no file /gone.txt"),
+    ],
+)
+def test_bad_settings_are_wrong_usage(setting: str, told: str, tmp_path: Path) -> None:
+    result = call("build", "cgodial-sbd", "--input", DATA / "risawoz", "--output", tmp_path / "out", "--set", setting)
+    assert result.code == 2 and told in result.err
+
+
+def test_other_sources_are_refused(tmp_path: Path) -> None:
+    result = call("build", "cgodial-sbd", "--input", DATA / "crosswoz", "--output", tmp_path / "out")
+    assert result.code == 1 and "reads RiSAWOZ" in result.err
+
+
+def test_a_turn_to_the_letter() -> None:
+    user = Turn(
+        0,
+        "user",
+        "在姑苏区找家餐厅，评分要告诉我。",
+        acts=(Act("inform", "餐厅", "区域", "姑苏区"), Act("request", "餐厅", "名称"), Act("request", "餐厅", "评分")),
+        state=(SlotValues("餐厅", "区域", ("姑苏区",)), SlotValues("餐厅", "价位", ("中等",)), SlotValues("酒店", "星级", ("5",))),
+    )
+    system = Turn(
+        1,
+        "system",
+        "推荐云溪小馆，4.5分。",
+        acts=(
+            Act("recommend", "餐厅", "名称", "云溪小馆"),
+            Act("inform", "餐厅", "评分", "4.5"),
+            Act("greeting", "通用"),
+            Act("inform", "餐厅", "区域", "姑苏区"),
+        ),
+        spans=(Span(2, 6, "云溪小馆", "餐厅", "名称", "云溪小馆"), Span(7, 11, "4.5分", "餐厅", "评分", "4.5")),
+    )
+    dialogue = Dialogue(dialogue_id="x", source="risawoz", source_id="x", turns=(user, system))
+    assert slots.turns(dialogue, [7]) == [
+        {
+            "user": "在姑苏区找家餐厅，评分要告诉我。",
+            "constraint": "[餐厅] 区域=姑苏区|价位=中等 [酒店] 星级=5",
+            "db": "[db_3]",
+            "sys_act": "[餐厅] [recommend] 名称 [inform] 评分|区域 [通用] [general]",
+            "resp": "推荐[v_名称]，[v_评分]。",
+            "turn_domain": "[餐厅]",
+            "turn_num": 0,
+            "type": "regular",
+            "turn_succ": ["名称", "评分"],
+        }
+    ]
+    assert [slots.db_token(number) for number in (None, 0, 1, 2, 3, 4, 99)] == ["", "[db_0]", "[db_1]", "[db_2]", "[db_2]", "[db_3]", "[db_3]"]
