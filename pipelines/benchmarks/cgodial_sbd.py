@@ -130,9 +130,8 @@ class SeenSlots(Stage):
             return
         found: dict[str, set[str]] = {}
         for turn in unpack(unsqueeze(packed)).turns:
-            for one in (*turn.state, *turn.acts):
-                if one.slot:
-                    found.setdefault(one.domain, set()).add(one.slot)
+            for domain, slot in [(one.domain, one.slot) for one in turn.state] + [(act.domain, str(act.slot)) for act in turn.acts if act.slot]:
+                found.setdefault(domain, set()).add(slot)
         for domain, names in sorted(found.items()):
             yield "main", (domain, msgspec.msgpack.encode(sorted(names)))
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from perturbers import OptionError, get
+from perturbers import OptionError
 from perturbers.insertion import reacts, waits
 from perturbers.out_of_scope import candidates
-from perturbers.questions import EXTRA, QUESTION, held_out, load
+from perturbers.questions import EXTRA, QUESTION, Questions, held_out, load
 from pipelines.sources import registry
 from schemas import Act, Dialogue, Turn
 from schemas.files import validate_file
@@ -47,7 +47,7 @@ def test_a_question_stands_behind_what_it_is_about(corpus: list[Dialogue]) -> No
     inserted = 0
     for dialogue in corpus:
         for seed in range(4):
-            made = get("questions")().perturb(dialogue.replace(split="train"), seed)
+            made = Questions().perturb(dialogue.replace(split="train"), seed)
             assert not [fault for fault in dialogue_faults(made) if not fault[0].startswith("dialogue_id")]
             assert [turn for turn in made.turns if not turn.inserted] == [
                 turn.replace(turn=place) for turn, place in zip(dialogue.turns, (t.turn for t in made.turns if not t.inserted), strict=True)
@@ -79,19 +79,19 @@ def test_held_out_pairs_are_met_in_testing_alone(corpus: list[Dialogue]) -> None
     for split, labels in met.items():
         for dialogue in corpus:
             for seed in range(6):
-                made = get("questions")().perturb(dialogue.replace(split=split), seed)
+                made = Questions().perturb(dialogue.replace(split=split), seed)
                 labels |= {one[len(QUESTION) :] for turn in made.turns for one in turn.labels if one.startswith(QUESTION)}
     assert not (met["train"] | met["valid"]) & hidden
     assert len(met["test"] & hidden) >= 3 and met["test"] - hidden
 
 
 def test_the_chance_is_that_of_a_dialogue(corpus: list[Dialogue]) -> None:
-    taken = [dialogue for dialogue in corpus if get("questions")().perturb(dialogue, 1).turns != dialogue.turns]
-    half = sum(get("questions")(chance=0.5).perturb(one, seed).turns != one.turns for one in taken for seed in range(8))
+    taken = [dialogue for dialogue in corpus if Questions().perturb(dialogue, 1).turns != dialogue.turns]
+    half = sum(Questions(chance=0.5).perturb(one, seed).turns != one.turns for one in taken for seed in range(8))
     assert 0.4 < half / (8 * len(taken)) < 0.6
     one = next(one for one in corpus if one not in taken) if len(taken) < len(corpus) else None
     if one is not None:
-        assert get("questions")().perturb(one, 1).lineage[-1].skipped[0].reason in ("no_place", "no_question_fits")
+        assert Questions().perturb(one, 1).lineage[-1].skipped[0].reason in ("no_place", "no_question_fits")
 
 
 def _talk(answer: str, *acts: Act) -> Dialogue:
@@ -105,7 +105,7 @@ def _talk(answer: str, *acts: Act) -> Dialogue:
 
 
 def test_it_waits_for_an_entity_and_for_the_system_s_question() -> None:
-    asks = get("questions")
+    asks = Questions
     two = _talk("有云溪宾馆和河边旅舍。", Act("recommend", "酒店", "名称", "云溪宾馆"), Act("recommend", "酒店", "名称", "河边旅舍"))
     question = _talk("您要什么价位的？", Act("request", "酒店", "价位"))
     one = _talk("推荐云溪宾馆。", Act("recommend", "酒店", "名称", "云溪宾馆"))
@@ -125,10 +125,10 @@ def test_it_waits_for_an_entity_and_for_the_system_s_question() -> None:
 def test_a_file_that_is_no_list_of_pairs_is_refused(record: Any, told: str, tmp_path: Path) -> None:
     (tmp_path / "pairs.json").write_text(json.dumps(record), "utf-8")
     with pytest.raises(OptionError) as refusal:
-        get("questions")(pairs=str(tmp_path / "pairs.json"))
+        Questions(pairs=str(tmp_path / "pairs.json"))
     assert told in str(refusal.value) and "pairs.json" in str(refusal.value)
     with pytest.raises(OptionError, match="No such file"):
-        get("questions")(pairs=str(tmp_path / "gone.json"))
+        Questions(pairs=str(tmp_path / "gone.json"))
 
 
 @pytest.mark.parametrize(
