@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pipelines.books import Books
@@ -78,7 +78,11 @@ class Benchmark(ABC):
         """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs."""
         return ()
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes) -> Iterable[Out]:
+    def marked(self, extra: bytes, hard: Set[str]) -> bytes:
+        """What the source keeps beside a dialogue, as `finish` gets it; with a mark of which records are in `test_hard`, where that is needed."""
+        return extra
+
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
         """The pieces of release files that hold a dialogue in all its suites and variants.
 
         Args:
@@ -86,6 +90,7 @@ class Benchmark(ABC):
             order: where the dialogue stands in its files.
             blind: whether labels of test records are written apart.
             extra: what the source keeps beside the dialogue.
+            hard: the ids of those records that are in `test_hard`.
         """
         return ()
 

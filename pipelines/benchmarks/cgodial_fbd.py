@@ -9,7 +9,7 @@ that a log came with.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 #: The suite whose variants are the transcripts of a turn.
 ASR = "asr"
 WALKS, LOGS, INTENTS = "selected_simu_data.jsonasr.json", "real_data.jsonasr.json", "int2act.json"
+#: Which version of each turn counts in the hard test set.
+HARD = "release/data/hard_data_id.json"
 _SPLITS = {"train": "train", "valid": "dev", "test": "test"}
 
 
@@ -45,11 +47,12 @@ class CgodialFbd(Benchmark):
             if one.source not in ("flow", "dialmill"):
                 raise InputError(one.shown, f"is of {one.source}, and cgodial-fbd reads dialogue flows and agent logs", "see data/flow")
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes) -> Iterable[Out]:
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
         clean = next((one for one in records if one.suite == STANDARD), None)
         if clean is None:
             return
-        heard = msgspec.msgpack.decode(extra, type=list[list[str]]) if extra else _transcripts(clean, [one for one in records if one.suite == ASR])
+        variants = [one for one in records if one.suite == ASR]
+        heard = msgspec.msgpack.decode(extra, type=list[list[str]]) if extra else _transcripts(clean, variants)
         folder = f"release/data/{scenario(clean)}"
         file = f"{folder}/{LOGS if extra else WALKS}"
         line = keyed(clean.source_id, log_turns(clean, heard))
@@ -58,6 +61,10 @@ class CgodialFbd(Benchmark):
             line = keyed(clean.source_id, log_turns(clean, heard, labels=False))
         yield Out(file, order, 1, line)
         yield Out(f"{folder}/{_SPLITS[str(clean.split)]}_ids.json", order, 1, msgspec.json.encode(clean.source_id))
+        if hard:
+            # A log's own transcripts are not the variants, of which some may be hard.
+            places = [] if extra else [place for place, one in enumerate(variants) if one.dialogue_id in hard]
+            yield Out(HARD, order, 1, keyed(clean.source_id, hard_versions(clean, variants, places)))
 
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         paths = [one.path for one in job.inputs if one.source == "flow"]
@@ -72,6 +79,9 @@ class CgodialFbd(Benchmark):
         if path.endswith(f"/{INTENTS}"):
             return "cgodial-intents"
         return "cgodial-ids" if path.endswith("_ids.json") else None
+
+    def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
+        return {HARD: "cgodial-hard-flows"}
 
 
 def scenario(dialogue: Dialogue) -> str:
@@ -107,6 +117,19 @@ def log_turns(dialogue: Dialogue, heard: Sequence[Sequence[str]], labels: bool =
             found.append({})
         found[-1] |= {"usr_query": turn.utterance, **({"usr_intent": node} if node is not None else {}), "asr_results": list(heard[users])}
         users += 1
+    return found
+
+
+def hard_versions(clean: Dialogue, variants: Sequence[Dialogue], hard: Sequence[int]) -> list[str | None]:
+    """Which version of each turn of the log counts in the hard test set: of the hard variants the one with the most edits, "origin" where only the
+    written dialogue is hard, None where the user says nothing."""
+    found: list[str | None] = []
+    for turn in clean.turns:
+        if turn.speaker == "system" or not found or found[-1] is not None:
+            found.append(None)
+        if turn.speaker == "user":
+            place = max(hard, key=lambda place: (len(variants[place].turns[turn.turn].edits), -place), default=None)
+            found[-1] = "origin" if place is None else f"asr_{place}"
     return found
 
 

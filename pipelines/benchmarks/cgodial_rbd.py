@@ -7,7 +7,7 @@ stand in a random order and are told by their ids. CGoDial's loader puts the rig
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,10 @@ import msgspec
 
 from perturbers import Skipped, variants
 from perturbers.rng import Rng, key_number
+from pipelines.books import Books
 from pipelines.cgodial import retrieval
 from pipelines.errors import InputError, RecordError, UsageError
+from pipelines.noesis import audit
 from pipelines.noesis.examples import Example, example_number, option, record, release_path
 from pipelines.recipe import Recipe
 from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 #: The suite whose text the release has.
 SPOKEN = "spoken"
+HARD = "release/hard_dialog_id.json"
 _STEP, _JUDGED = "candidates@1", "mean_accuracy@1"
 #: The releases' names of the splits.
 _SPLITS = {"train": "train", "valid": "dev", "test": "test"}
@@ -92,13 +95,18 @@ class CgodialRbd(Benchmark):
         step = Step(_JUDGED, None, None, "selected", reasons=(f"mean_accuracy: {mean:.3f}", f"near_equal_candidates: {len(given) - len(wrong)}"))
         return dialogue.replace(lineage=(*dialogue.lineage, step)), retrieval.priority(mean, key_number(seed, _JUDGED, dialogue.source_id))
 
+    def marked(self, extra: bytes, hard: Set[str]) -> bytes:
+        return msgspec.msgpack.encode((msgspec.msgpack.decode(extra, type=list[str]), bool(hard)))
+
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, RetrievalRecipe)
         pool = engine.combine("gather responses", Responses(job.seed), records)
-        return [engine.apply("choose candidates", ChooseCandidates(job.recipe, job.seed, job.shards), records, side=pool)]
+        chosen = engine.apply("choose candidates", ChooseCandidates(job.recipe, job.seed, job.shards), records, side=pool)
+        return [chosen, engine.apply("number hard examples", NumberHard(), engine.group("order test examples", chosen.main))]
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
         found = {f"release/{name}.json": "cgodial-rbd" for name in _SPLITS.values()}
+        found[HARD] = "cgodial-hard-examples"
         found |= {release_path("ecd", split, 1): "noesis" for split in _SPLITS}
         return {_place(path, recipe.held_out_labels): schema for path, schema in found.items()} | (
             {f"labels/{release_path('ecd', 'test', 1)}": "noesis"} if recipe.held_out_labels else {}
@@ -150,6 +158,18 @@ class Responses:
         return found
 
 
+class NumberHard(Stage):
+    """The places of the hard examples in the test file, counted from 0."""
+
+    tags = ("out",)
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        examples = sorted(msgspec.msgpack.decode(value, type=tuple[bytes, bytes, bool]) for value in element[1])
+        for place, (_, _, hard) in enumerate(examples):
+            if hard:
+                yield "out", Out(HARD, place.to_bytes(8, "big"), 1, str(place).encode()).item(1)
+
+
 class ChooseCandidates(Stage):
     """A dialogue into its example, in the words of its spoken variant. Side input: the responses of each split."""
 
@@ -166,6 +186,7 @@ class ChooseCandidates(Stage):
         split, packed, extra = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
         if split is None:
             return
+        own, hard = msgspec.msgpack.decode(extra, type=tuple[list[str], bool])
         counted = self.books.stage("examples")
         counted.entered += 1
         clean = unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
@@ -173,7 +194,7 @@ class ChooseCandidates(Stage):
         pool = [text for other, text in (side or {}).get(split, ()) if other != source_id]
         count = self.recipe.candidate_numbers[split] - 1
         rng = Rng(self.seed, _STEP, source_id)
-        wrong = retrieval.choose(answer, msgspec.msgpack.decode(extra, type=list[str]), pool, context, count, rng)
+        wrong = retrieval.choose(answer, own, pool, context, count, rng)
         if wrong is None:
             self.books.reject("examples", "too_few_candidates")
             evidence = f"{count} wrong responses are wanted that differ from {answer!r} and from each other"
@@ -186,14 +207,18 @@ class ChooseCandidates(Stage):
         history = [turn.utterance for turn in heard.turns[:-1]]
         line = keyed(source_id, {"history": history, "true": [answer], "false": wrong})
         yield "out", Out(_place(f"release/{_SPLITS[split]}.json", self.recipe.held_out_labels), order, 1, line).item(self.shards)
+        if split == "test":
+            yield "main", ("", msgspec.msgpack.encode((order, line, hard)))
         options = [option(text) for text in (answer, *wrong)]
         rng.shuffle(options)
+        texts = [one.text for one in options]
+        path = release_path("ecd", split, 1)
+        self.books.add(Books(audit={path: audit.measure(history, texts, [texts.index(answer)], lambda word: 1.0)}))
         messages = [("participant_1" if turn.speaker == "user" else "participant_2", turn.utterance, "", "") for turn in heard.turns[:-1]]
         example = Example(example_number(self.seed, source_id), order, split, 1, messages, [answer], [], [], "participant_2")
         for hidden in (False, True) if blind else (False,):
-            path = release_path("ecd", split, 1)
-            path = f"labels/{path}" if blind and not hidden else path
-            yield "out", Out(path, order, 1, record(example, [option(answer)], options, "dstc7", hidden)).item(self.shards)
+            place = f"labels/{path}" if blind and not hidden else path
+            yield "out", Out(place, order, 1, record(example, [option(answer)], options, "dstc7", hidden)).item(self.shards)
 
     def _heard(self, clean: Dialogue) -> Dialogue:
         """The dialogue as the suite `spoken` has it; where that left it as it is, itself."""

@@ -8,7 +8,7 @@ the names that CGoDial's loader reads: ``release/data/processed/data_for_damd.js
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 #: The suite whose variants are the versions besides the written one.
 SPOKEN = "spoken"
 DIALOGUES, SLOTS = "release/data/processed/data_for_damd.json", "release/data/processed/slot_value_set.json"
+#: The versions of each turn of the dialogues of the hard test set, from the easiest to the hardest.
+HARD = "release/data/risawoz/hard_data_id_sorted.json"
 _LISTS = {split: f"release/data/risawoz/{name}ListFile.json" for split, name in (("train", "train"), ("valid", "val"), ("test", "test"))}
 
 
@@ -97,7 +99,7 @@ class CgodialSbd(Benchmark):
         assert isinstance(recipe, SlotRecipe)
         return recipe.injected()
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes) -> Iterable[Out]:
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
         clean = next((one for one in records if one.suite == STANDARD), None)
         if clean is None:
             return
@@ -111,13 +113,15 @@ class CgodialSbd(Benchmark):
             logs = {name: [slots.blinded(turn) for turn in turns] for name, turns in logs.items()}
         yield Out(DIALOGUES, order, 1, keyed(clean.source_id, logs))
         yield Out(_LISTS[split], order, 1, msgspec.json.encode(clean.source_id))
+        if hard:
+            yield Out(HARD, order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
 
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         seen = engine.apply("find slots", SeenSlots(), records)
         return [engine.apply("write slots", WriteSlots(), engine.group("bring slots together", seen.main))]
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
-        found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", **dict.fromkeys(_LISTS.values(), "cgodial-ids")}
+        found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", HARD: "cgodial-hard-slots", **dict.fromkeys(_LISTS.values(), "cgodial-ids")}
         return found | ({f"labels/{DIALOGUES}": "cgodial-sbd"} if blind else {})
 
 

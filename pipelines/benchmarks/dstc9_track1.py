@@ -8,7 +8,7 @@ Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,7 +48,7 @@ class Dstc9Track1(Benchmark):
         if SEEN not in recipe.suites:
             raise DialmillError(f"dstc9-track1 needs the suite {SEEN!r}, which train and val come from; suites are {', '.join(recipe.suites)}")
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes) -> Iterable[Out]:
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
         recipe = self.job_recipe
         assert isinstance(recipe, Dstc9Recipe)
         counted = self.books.stage("instances")

@@ -7,7 +7,7 @@ the user asked for and the system tells, the label of a question that external k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perturbers.questions import EXTRA, QUESTION
 from schemas import Act, Dialogue, Turn
@@ -47,6 +47,16 @@ def turns(dialogue: Dialogue, matches: Sequence[int | None]) -> list[dict[str, o
                 "turn_succ": success(user, system),
             }
         )
+    return found
+
+
+def by_difficulty(clean: Dialogue, spoken: Mapping[int, Dialogue]) -> list[list[str]]:
+    """The versions of each user turn: the written one first, then the others by how many edits they have."""
+    found = []
+    for turn in clean.turns:
+        if turn.speaker == "user":
+            edits = {name: len(spoken[number].turns[turn.turn].edits) if number in spoken else 0 for number, name in enumerate(VERSIONS[1:])}
+            found.append([VERSIONS[0], *sorted(edits, key=lambda name: (edits[name], name))])
     return found
 
 

@@ -76,9 +76,9 @@ class Mill(Stage):
         split, reason = layout.assign(fact, self.recipe)
         counted = self.books.stage("split")
         counted.entered += 1
-        if self.benchmark.takes_records:
-            yield "record", (source_id, msgspec.msgpack.encode((split, packed, extra)))
         if split is None:
+            if self.benchmark.takes_records:
+                yield "record", (source_id, msgspec.msgpack.encode((split, packed, extra)))
             self.books.reject("split", reason)
             yield "out", Reject("split", reason, fact.group, file, index, source_id).out().item(1)
             return
@@ -87,6 +87,7 @@ class Mill(Stage):
         for band in banded(signature(source, split)):
             yield "band", band
         self.emitted: list[Dialogue] = []
+        self.hard: set[str] = set()
         self.few = split == "train" and self.lessons is not None and lessons.is_few(self.lessons.few, self.seed, fact)
         if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
             self.books.stage("standard").entered += 1
@@ -111,8 +112,10 @@ class Mill(Stage):
                 yield from self._emit(made, name, file, index)
         if self.emitted:
             self.benchmark.books = self.books
-            for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra):
+            for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra, self.hard):
                 yield "out", out.item(self.shards)
+        if self.benchmark.takes_records:
+            yield "record", (source_id, msgspec.msgpack.encode((split, packed, self.benchmark.marked(extra, self.hard))))
 
     def _injected(self, source: Dialogue) -> Dialogue:
         """The dialogue with what the benchmark puts into it."""
@@ -185,6 +188,7 @@ class Mill(Stage):
                 self.books.reject("test_hard", hard)
             else:
                 counted.out += 1
+                self.hard.add(dialogue.dialogue_id)
                 records.append(("test_hard", hard))
         blind = self.recipe.held_out_labels and split == "test"
         for name, record in records:

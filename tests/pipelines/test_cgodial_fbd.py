@@ -58,6 +58,18 @@ def test_the_release_is_what_the_loader_reads(built: Path) -> None:
     assert sum(text != turn["usr_query"] for turn in heard for text in turn["asr_results"]) > 0.3 * 3 * len(heard)
 
 
+def test_the_hard_test_set_names_a_version_of_each_turn(built: Path) -> None:
+    hard = {one.source_id for suite in ("standard", "asr") for one in records(built, suite, "test_hard")}
+    marks = _load(built / "release" / "data" / "hard_data_id.json")
+    assert set(marks) == hard and hard
+    logs = {name: turns for flow in ("parcel", "clinic") for name, turns in _load(built / "release" / "data" / flow / SIMULATED).items()}
+    for name, versions in marks.items():
+        assert len(versions) == len(logs[name])
+        for version, turn in zip(versions, logs[name], strict=True):
+            assert (version is None) == ("usr_query" not in turn)
+            assert version in (None, "origin") or len(turn["asr_results"]) > int(version[4:])
+
+
 def test_the_record_names_the_nodes(built: Path) -> None:
     found = records(built)
     assert {dialogue.domains for dialogue in found} == {("parcel",), ("clinic",)}

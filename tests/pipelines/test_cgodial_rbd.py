@@ -60,6 +60,18 @@ def test_the_noesis_form_holds_the_same_in_an_order_that_tells_nothing(built: Pa
     assert 0 < sum(place == 0 for place in places) < len(places) and 0.25 < sum(places) / len(places) < 0.75
 
 
+def test_the_hard_test_set_is_told_by_places(built: Path) -> None:
+    names = list(_load(built / "release" / "test.json"))
+    hard = {one.source_id for suite in ("standard", "spoken") for one in records(built, suite, "test_hard")}
+    assert {names[place] for place in _load(built / "release" / "hard_dialog_id.json")} == hard
+
+
+def test_candidates_are_audited_in_every_build(built: Path) -> None:
+    audited = manifest(built)["audit"]
+    assert set(audited) == {f"release/ecd_{name}_subtask_1.json" for name in ("train", "dev", "test")}
+    assert audited["release/ecd_test_subtask_1.json"]["chance"] == 0.1
+
+
 def test_the_history_is_spoken_and_the_candidates_are_not(built: Path) -> None:
     spoken = {one.source_id: one for one in records(built, "spoken")}
     clean = {one.source_id: one for one in records(built)}

@@ -67,6 +67,15 @@ def test_questions_and_out_of_scope_turns_are_specially_requested_slots(built: P
         assert (turn["resp"], turn["sys_act"], turn["turn_succ"]) == ("抱歉，我不知道。", "[通用] [fallback] OOS", ["OOS"])
 
 
+def test_the_hard_test_set_orders_the_versions_of_each_turn(built: Path) -> None:
+    hard = {one.source_id for suite in ("standard", "spoken") for one in records(built, suite, "test_hard")}
+    marks, dialogues = _load(built / "release/data/risawoz/hard_data_id_sorted.json"), _release(built)
+    assert set(marks) == hard and hard
+    for name, turns in marks.items():
+        assert len(turns) == len(dialogues[name]["log"])
+        assert all(versions[0] == "log" and sorted(versions) == sorted(slots.VERSIONS) for versions in turns)
+
+
 def test_held_out_questions_stand_in_no_training_dialogue(built: Path) -> None:
     dialogues, hidden = _release(built), held_out("", 0.13)
     for name in ("train", "val"):
