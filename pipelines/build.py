@@ -21,6 +21,7 @@ from pipelines.inputs import InputFile, find_inputs
 from pipelines.noesis.recipe import LogRecipe
 from pipelines.progress import Progress
 from pipelines.recipe import Recipe
+from pipelines.report import write as report
 from pipelines.sinks import card, manifest
 from pipelines.sinks.folder import OutputFolder
 from pipelines.sinks.manifest import SPLIT_FILES
@@ -209,7 +210,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         with files.create(files.join(output.aside, "README.md")) as stream:
             stream.write(card_text)
         made["outputs"].append(manifest.entry("README.md", card_text))
-        made["outputs"].sort(key=lambda item: item["path"])
+        report.add(output.aside, made)
         output.commit(manifest.encode(made))
         for warning in made["warnings"]:
             progress.say(f"warning: {warning}")

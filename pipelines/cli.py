@@ -131,6 +131,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_output_options(verify)
     verify.set_defaults(run=_verify)
 
+    report = commands.add_parser("report", help="write an output folder's report.html again")
+    report.add_argument("folder", metavar="DIR")
+    report.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    report.set_defaults(run=_report)
+
     show = commands.add_parser("show", help="a source dialogue and its variants side by side")
     show.add_argument("folder", metavar="DIR")
     show.add_argument("--id", required=True, metavar="ID", help="a source id (all suites) or a dialogue id")
@@ -275,6 +280,15 @@ def _tell(options: argparse.Namespace, found: Findings) -> int:
     elif not options.quiet and options.json_file != "-":
         print(found.text())
     return 1 if found.problems else 0
+
+
+def _report(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines.report.write import write
+
+    path = write(options.folder)
+    if not options.quiet:
+        print(f"written: {path}")
+    return 0
 
 
 def _show(options: argparse.Namespace, beam_options: list[str]) -> int:

@@ -89,6 +89,21 @@ def read_head(path: str, count: int) -> bytes:
 
 
 @contextmanager
+def read(path: str) -> Iterator[BinaryIO]:
+    """A file opened for reading, for what is too large to hold (`read_bytes`).
+
+    Raises:
+        InputError: missing or unreadable.
+    """
+    try:
+        stream = _beam().open(path, compression_type="none") if is_remote(path) else Path(path).open("rb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error)) from None
+    with stream:
+        yield stream
+
+
+@contextmanager
 def open_zip(path: str) -> Iterator[zipfile.ZipFile]:
     """An opened zip archive.
 

@@ -98,8 +98,7 @@ def verify_folder(folder: str) -> Findings:
 def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
     listed = {item["path"]: item for item in manifest["outputs"]}
     there = {str(path.relative_to(root)).replace("\\", "/") for path in root.rglob("*") if path.is_file()}
-    # The report can be written again at any time, and is not data.
-    for path in sorted(there - set(listed) - {"manifest.json", "report.html"}):
+    for path in sorted(there - set(listed) - {"manifest.json"}):
         findings.problems.append(f"{path}: stands in the folder but not in the manifest")
     for path, item in listed.items():
         target = root / path

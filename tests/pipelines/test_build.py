@@ -28,8 +28,8 @@ def test_layout_is_as_designed(folder: Path) -> None:
         assert names == {f"{split}.{form}" for split in SPLIT_FILES for form in ("jsonl", "parquet")}
     top = {path.name for path in folder.iterdir()}
     known = {"README.md", "manifest.json", "report.html", "dialogues", "few_shot", "release", "rejects"}
-    assert {"README.md", "manifest.json", "dialogues"} <= top <= known
-    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {"manifest.json", "report.html"}
+    assert {"README.md", "manifest.json", "report.html", "dialogues"} <= top <= known
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {"manifest.json"}
     assert files == {item["path"] for item in made["outputs"]}
     hidden = [path.name for path in folder.parent.iterdir() if path.name.startswith(".")]
     assert hidden == [], "a run leaves nothing beside its folder"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .tools import DATA, call, manifest, records
+from .tools import DATA, call, hashes, manifest, records
 
 
 def test_fresh_folders_pass(folder: Path) -> None:
@@ -138,7 +138,11 @@ def test_tampering_is_found(name: str, raddle: Path, tmp_path: Path) -> None:
 def test_a_report_may_be_written_again(raddle: Path, tmp_path: Path) -> None:
     shutil.copytree(raddle, tmp_path / "out")
     (tmp_path / "out/report.html").write_text("<html>")
+    spoilt = call("verify", tmp_path / "out")
+    assert spoilt.code == 1 and "report.html: is not the file that was written" in spoilt.err
+    assert call("report", tmp_path / "out", "--quiet") == (0, "", "")
     assert call("verify", tmp_path / "out").code == 0
+    assert hashes(tmp_path / "out") == hashes(raddle)
 
 
 def test_validate_takes_what_is_emitted_and_what_is_read(raddle: Path) -> None:

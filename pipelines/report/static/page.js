@@ -1,0 +1,373 @@
+// Draws the charts and pages through the examples. All text of the data's becomes text nodes: nothing here parses HTML.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const SPLITS = {train: "var(--train)", valid: "var(--valid)", test: "var(--test)"};
+  const STATUS = {kept: "var(--kept)", changed: "var(--changed)", lost: "var(--lost)"};
+  const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
+  const number = (value) => value.toLocaleString("en");
+  const unique = (items) => [...new Set(items)];
+
+  // Elements
+
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value !== undefined && value !== null && value !== false) made.setAttribute(key, value === true ? "" : value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  // Charts
+
+  const tip = {fill: "var(--card)", stroke: "var(--line)", fontSize: 13, lineHeight: 1.25};
+  const width = (text) => [...text].reduce((sum, char) => sum + (char > "\u2e80" ? 13 : 7), 0);
+  // Room for labels on the left, at most two fifths of the chart; longer ones are cut, the tip has them whole.
+  const room = (labels, total) => Math.min(Math.max(40, ...labels.map(width)) + 14, Math.round(total * 0.4));
+  function cut(label, space) {
+    const chars = [...label];
+    while (chars.length > 1 && width(chars.join("")) > space - 14) chars.pop();
+    return chars.length < [...label].length ? chars.slice(0, -1).join("") + "…" : label;
+  }
+  const base = (chart, total) => ({width: total, style: {fontSize: "13px", color: "var(--ink)"}, ariaLabel: chart.title, marginBottom: 40});
+
+  const draw = {
+    // Small multiples of bars over ordinal bins, one panel for each suite.
+    facets(chart, total) {
+      const suites = unique(chart.data.map((item) => item.suite));
+      const columns = Math.max(1, Math.min(suites.length, Math.floor(total / 250)));
+      const rows = Math.ceil(suites.length / columns);
+      const place = new Map(suites.map((suite, at) => [suite, at]));
+      const at = (item) => place.get(item.suite ?? item);
+      return Charts.plot({
+        ...base(chart, total), height: rows * 150 + 50, marginTop: 26, marginLeft: 42,
+        x: {domain: chart.options.order, label: chart.options.x, tickSize: 0},
+        y: {percent: true, grid: true, label: null, ticks: 3, tickFormat: (value) => `${value} %`},
+        fx: {axis: null, padding: 0.12}, fy: {axis: null, padding: 0.3},
+        marks: [
+          Charts.ruleY([0], {stroke: "var(--line)"}),
+          Charts.barY(chart.data, {x: "x", y: "share", fx: (item) => at(item) % columns, fy: (item) => Math.floor(at(item) / columns), fill: "var(--accent)", rx: 2,
+            title: (item) => `${item.suite}\n${item.x}: ${number(item.n)} turns, ${percent(item.share)}`, tip}),
+          Charts.text(suites, {text: (suite) => suite, fx: (suite) => at(suite) % columns, fy: (suite) => Math.floor(at(suite) / columns),
+            frameAnchor: "top-left", dy: -18, fontWeight: 600, fontSize: 13, fill: "var(--ink)"}),
+        ],
+      });
+    },
+
+    // Quantiles of a ratio: a line, a bar, a dot, one row for each suite.
+    ranges(chart, total) {
+      const left = room(chart.data.map((item) => item.suite), total);
+      const say = (item) => `${item.suite}\nmedian ${item.median.toFixed(2)}\nmiddle half ${item.p25.toFixed(2)} to ${item.p75.toFixed(2)}\n90 % ${item.p5.toFixed(2)} to ${item.p95.toFixed(2)}\n${number(item.n)} turns`;
+      return Charts.plot({
+        ...base(chart, total), height: chart.data.length * 34 + 50, marginLeft: left, marginRight: 16,
+        x: {grid: true, zero: true, nice: true, label: null, ticks: Math.max(3, Math.round(total / 90))},
+        y: {label: null, tickSize: 0, domain: chart.data.map((item) => item.suite), tickFormat: (name) => cut(name, left), padding: 0.4},
+        marks: [
+          Charts.ruleX([chart.options.neutral], {stroke: "var(--soft)", strokeDasharray: "3 3"}),
+          Charts.ruleY(chart.data, {y: "suite", x1: "p5", x2: "p95", stroke: "var(--accent)", strokeOpacity: 0.45, strokeWidth: 2}),
+          Charts.barX(chart.data, {y: "suite", x1: "p25", x2: "p75", fill: "var(--accent)", fillOpacity: 0.38, rx: 3}),
+          Charts.dot(chart.data, {y: "suite", x: "median", r: 5, fill: "var(--accent)", stroke: "var(--card)", strokeWidth: 1.5}),
+          Charts.tip(chart.data, Charts.pointerY({y: "suite", x: "median", title: say, ...tip})),
+        ],
+      });
+    },
+
+    // Shares that make up a whole, one row for each suite.
+    stack(chart, total) {
+      const suites = unique(chart.data.map((item) => item.suite));
+      const left = room(suites, total);
+      return Charts.plot({
+        ...base(chart, total), height: suites.length * 34 + 50, marginLeft: left, marginRight: 20,
+        x: {percent: true, grid: true, label: null, tickFormat: (value) => `${value} %`, ticks: 5},
+        y: {label: null, tickSize: 0, domain: suites, tickFormat: (name) => cut(name, left), padding: 0.3},
+        color: {domain: Object.keys(STATUS), range: Object.values(STATUS)},
+        marks: [
+          Charts.barX(chart.data, {y: "suite", x: "share", fill: "status", order: Object.keys(STATUS), insetRight: 0.5,
+            title: (item) => `${item.suite}\n${item.status}: ${number(item.n)}, ${percent(item.share)}`, tip}),
+        ],
+      });
+    },
+
+    // Counts of labels in order.
+    counts(chart, total) {
+      const labels = chart.data.map((item) => `${item.suite}: ${item.label}`);
+      const left = room(labels, total);
+      return Charts.plot({
+        ...base(chart, total), height: chart.data.length * 25 + 50, marginLeft: left, marginRight: 48,
+        x: {grid: true, label: null, ticks: 4},
+        y: {label: null, tickSize: 0, domain: labels, tickFormat: (name) => cut(name, left), padding: 0.3},
+        marks: [
+          Charts.barX(chart.data, {y: (item) => `${item.suite}: ${item.label}`, x: "n", fill: "var(--accent)", rx: 2,
+            title: (item) => `${item.suite}: ${item.label}\n${number(item.n)} turns`, tip}),
+          Charts.text(chart.data, {y: (item) => `${item.suite}: ${item.label}`, x: "n", text: (item) => number(item.n), textAnchor: "start", dx: 5, fill: "var(--soft)"}),
+        ],
+      });
+    },
+
+    // One histogram.
+    bins(chart, total) {
+      return Charts.plot({
+        ...base(chart, total), height: 240, marginLeft: 46,
+        x: {label: chart.options.x, domain: [0, 1]},
+        y: {percent: true, grid: true, label: null, tickFormat: (value) => `${value} %`, ticks: 4},
+        marks: [
+          Charts.ruleY([0], {stroke: "var(--line)"}),
+          Charts.rectY(chart.data, {x1: "x", x2: "to", y: "share", fill: "var(--accent)", inset: 0.5, rx: 2,
+            title: (item) => `${item.x.toFixed(2)} to ${item.to.toFixed(2)}\n${number(item.n)}, ${percent(item.share)}`, tip}),
+        ],
+      });
+    },
+
+    // Distributions of a length, one line for each split.
+    lengths(chart, total) {
+      const splits = unique(chart.data.map((item) => item.split));
+      const middle = (item) => (item.x + item.to) / 2;
+      return Charts.plot({
+        ...base(chart, total), height: 230, marginLeft: 46,
+        x: {label: chart.options.x, nice: true}, y: {percent: true, grid: true, label: null, tickFormat: (value) => `${value} %`, ticks: 4},
+        color: {domain: splits, range: splits.map((split) => SPLITS[split])},
+        marks: [
+          Charts.ruleY([0], {stroke: "var(--line)"}),
+          Charts.areaY(chart.data, {x: middle, y: "share", z: "split", fill: "split", fillOpacity: 0.12, curve: "monotone-x"}),
+          Charts.lineY(chart.data, {x: middle, y: "share", z: "split", stroke: "split", strokeWidth: 2, curve: "monotone-x"}),
+          Charts.dot(chart.data, {x: middle, y: "share", fill: "split", r: 2.2}),
+          Charts.tip(chart.data, Charts.pointer({x: middle, y: "share", title: (item) => `${item.split}\n${item.label} ${chart.options.x}\n${number(item.n)} ${chart.options.things}, ${percent(item.share)}`, ...tip})),
+        ],
+      });
+    },
+
+    // Shares of every split side by side: dots on a line.
+    shares(chart, total) {
+      const labels = unique(chart.data.map((item) => item.label));
+      const splits = unique(chart.data.map((item) => item.split));
+      const left = room(labels, total);
+      const spread = labels.map((label) => {
+        const shares = chart.data.filter((item) => item.label === label).map((item) => item.share);
+        return {label, low: Math.min(...shares), high: Math.max(...shares)};
+      });
+      return Charts.plot({
+        ...base(chart, total), height: labels.length * 24 + 50, marginLeft: left, marginRight: 16,
+        x: {percent: true, grid: true, zero: true, label: null, tickFormat: (value) => `${value} %`, ticks: 5},
+        y: {label: null, tickSize: 0, domain: labels, tickFormat: (name) => cut(name, left), padding: 0.4},
+        color: {domain: splits, range: splits.map((split) => SPLITS[split])},
+        marks: [
+          Charts.ruleY(spread, {y: "label", x1: "low", x2: "high", stroke: "var(--soft)", strokeOpacity: 0.5, strokeWidth: 2}),
+          Charts.dot(chart.data, {y: "label", x: "share", fill: "split", r: 5, stroke: "var(--card)", strokeWidth: 1.5}),
+          Charts.tip(chart.data, Charts.pointer({y: "label", x: "share", title: (item) => `${item.label}\n${item.split}: ${number(item.n)}, ${percent(item.share)}`, ...tip})),
+        ],
+      });
+    },
+
+    // Recall of each ranker, with a stroke where chance is.
+    audit(chart, total) {
+      const files = unique(chart.data.map((item) => item.file));
+      const rankers = unique(chart.data.map((item) => item.ranker));
+      const left = room(files, total);
+      return Charts.plot({
+        ...base(chart, total), height: files.length * 30 + 50, marginLeft: left, marginRight: 16,
+        x: {percent: true, grid: true, zero: true, nice: true, label: "recall at 1", tickFormat: (value) => `${value} %`, ticks: 5},
+        y: {label: null, tickSize: 0, domain: files, tickFormat: (name) => cut(name, left), padding: 0.35},
+        color: {domain: rankers, range: RANKERS}, symbol: {domain: rankers},
+        marks: [
+          Charts.tickX(chart.data, {y: "file", x: "chance", stroke: "var(--ink)", strokeWidth: 2}),
+          Charts.dot(chart.data, {y: "file", x: "recall", stroke: "ranker", symbol: "ranker", r: 4.5, strokeWidth: 2}),
+          Charts.tip(chart.data, Charts.pointer({y: "file", x: "recall", title: (item) => `${item.file}\n${item.ranker}: ${percent(item.recall)}\nchance: ${percent(item.chance)}`, ...tip})),
+        ],
+      });
+    },
+  };
+  const RANKERS = ["var(--train)", "var(--valid)", "var(--lost)", "var(--test)"];
+
+  function legend(chart) {
+    const of = {
+      stack: () => STATUS,
+      lengths: () => Object.fromEntries(unique(chart.data.map((item) => item.split)).map((split) => [split, SPLITS[split]])),
+      shares: () => Object.fromEntries(unique(chart.data.map((item) => item.split)).map((split) => [split, SPLITS[split]])),
+      audit: () => Object.fromEntries(unique(chart.data.map((item) => item.ranker)).map((ranker, at) => [ranker, RANKERS[at]])),
+    }[chart.kind];
+    if (!of) return null;
+    return element("ul", {class: "legend"}, ...Object.entries(of()).map(([name, color]) => element("li", {style: `--c:${color}`}, element("i"), name)));
+  }
+
+  function drawAll() {
+    for (const place of document.querySelectorAll("[data-chart]")) {
+      const chart = data.charts[place.dataset.chart];
+      const total = Math.floor(place.clientWidth);
+      if (!total || place.dataset.width === String(total)) continue;
+      place.dataset.width = total;
+      const made = draw[chart.kind](chart, total);
+      made.setAttribute("role", "img");
+      place.replaceChildren(...[legend(chart), made].filter(Boolean));
+    }
+  }
+  drawAll();
+  let waiting;
+  window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 120); });
+
+  // Theme
+
+  const button = document.getElementById("theme");
+  const themes = ["auto", "light", "dark"];
+  let theme = "auto";
+  try { theme = localStorage.getItem("dialmill-theme") || "auto"; } catch { /* a page from disk may have no storage */ }
+  function setTheme(wanted) {
+    theme = themes.includes(wanted) ? wanted : "auto";
+    document.documentElement.style.colorScheme = theme === "auto" ? "" : theme;
+    button.textContent = `Theme: ${theme}`;
+    try { localStorage.setItem("dialmill-theme", theme); } catch { /* as above */ }
+  }
+  button.hidden = false;
+  button.addEventListener("click", () => setTheme(themes[(themes.indexOf(theme) + 1) % themes.length]));
+  setTheme(theme);
+
+  // The section that is in view
+
+  const links = new Map([...document.querySelectorAll(".bar nav a")].map((link) => [link.hash.slice(1), link]));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      const link = links.get(entry.target.id);
+      link?.setAttribute("aria-current", "true");
+      const nav = link?.parentElement;
+      if (nav) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - 40;
+    }
+  }, {rootMargin: "-15% 0px -75% 0px"});
+  for (const section of document.querySelectorAll("section[id]")) seen.observe(section);
+
+  // Examples
+
+  const form = document.getElementById("filters");
+  if (!form) return;
+  const PAGE = 5;
+  const OUTCOMES = {kept: "all values kept", changed: "a value changed", lost: "a value lost", inserted: "turns inserted", same: "nothing changed"};
+  const COLORS = {kept: "var(--kept)", changed: "var(--changed)", lost: "var(--lost)", inserted: "var(--accent)", same: "var(--soft)"};
+  for (const example of data.examples) {
+    example.outcomes ??= [];
+    example.domains ??= [];
+    example.search = [example.id, ...(example.steps ?? []), ...example.turns.flatMap((turn) => [turn.text, turn.was ?? ""])].join("\n").toLowerCase();
+  }
+  const choices = {
+    suite: unique(data.examples.map((example) => example.suite)),
+    domain: unique(data.examples.flatMap((example) => example.domains)).sort(),
+    outcome: Object.keys(OUTCOMES).filter((name) => data.examples.some((example) => example.outcomes.includes(name))),
+    split: unique(data.examples.map((example) => example.split).filter(Boolean)),
+  };
+  for (const [name, values] of Object.entries(choices)) {
+    const select = form.elements[name];
+    select.append(element("option", {value: ""}, "all"), ...values.map((value) => element("option", {value}, name === "outcome" ? OUTCOMES[value] : value)));
+    if (values.length < 2) select.closest("label").hidden = true;
+  }
+  if (!data.examples.some((example) => example.outcomes.length)) form.elements.only.closest("label").hidden = true;
+
+  // Where the pieces of a text begin and end, edits and values laid over each other; offsets count code points.
+  function pieces(chars, edits, values) {
+    const ends = new Set([0, chars.length]);
+    for (const [start, end] of [...edits, ...values]) { ends.add(start); ends.add(end); }
+    const sorted = [...ends].filter((at) => at >= 0 && at <= chars.length).sort((a, b) => a - b);
+    return sorted.slice(0, -1).map((start, at) => [start, sorted[at + 1]]);
+  }
+  function rich(text, edits, values, tag) {
+    const chars = [...text];
+    const placed = (values ?? []).filter(([start]) => start !== null);
+    const made = element("span", {dir: "auto"});
+    let open = null, mark = null;
+    for (const [start, end] of pieces(chars, edits, placed)) {
+      const value = placed.find(([from, to]) => from <= start && end <= to);
+      const edit = edits.some(([from, to]) => from <= start && end <= to);
+      const piece = chars.slice(start, end).join("");
+      if (value !== open) {
+        open = value;
+        mark = value ? element("mark", {title: `${value[2]} (${value[3]})`, style: `--c:${STATUS[value[3]]}`}) : null;
+        if (mark) made.append(mark);
+      }
+      (mark ?? made).append(edit ? element(tag, {}, piece) : piece);
+    }
+    return made;
+  }
+  // The edits as they lie in the new text.
+  function landed(edits) {
+    let shift = 0;
+    return edits.map(([start, end, replacement]) => {
+      const length = [...replacement].length;
+      const at = [start + shift, start + shift + length];
+      shift += length - (end - start);
+      return at;
+    }).filter(([start, end]) => end > start);
+  }
+
+  function turnRow(turn) {
+    const edits = turn.edits ?? [], values = turn.values ?? [];
+    const row = element("li", {class: turn.who});
+    row.append(element("div", {class: "who"}, element("b", {}, String(turn.n)), ` ${turn.who === "system" ? "sys" : turn.who}`));
+    if (turn.was !== undefined) {
+      row.append(
+        element("div", {class: "t"}, element("span", {class: "side"}, "source"), rich(turn.was, edits.filter(([start, end]) => end > start), turn.values_before, "del")),
+        element("div", {class: "t"}, element("span", {class: "side"}, "variant"), rich(turn.text, landed(edits), values, "ins")));
+    } else if (turn.inserted) {
+      row.append(element("div", {class: "t soft"}, element("span", {class: "side"}, "inserted")),
+        element("div", {class: "t"}, element("ins", {}, rich(turn.text, [], values, "ins"))));
+    } else {
+      row.append(element("div", {class: "t one"}, rich(turn.text, [], values, "ins")));
+    }
+    const lost = values.filter(([start]) => start === null);
+    const chips = [
+      ...(turn.skip ? [element("span", {class: "chip"}, `left as it was: ${turn.skip.replaceAll("_", " ")}`)] : []),
+      ...lost.map(([, , label]) => element("span", {class: "chip", style: "color:var(--lost)"}, `lost: ${label}`)),
+      ...(turn.labels ?? []).map((label) => element("span", {class: "chip"}, label)),
+      ...(turn.state ?? []).map((entry) => element("span", {class: "chip"}, `state: ${entry}`)),
+    ];
+    if (chips.length) row.append(element("div", {class: "meta"}, ...chips));
+    if (turn.audio) row.append(element("div", {class: "meta"}, element("audio", {controls: true, preload: "none", src: turn.audio, "aria-label": `Turn ${turn.n} as it was spoken`})));
+    return row;
+  }
+
+  function card(example, only) {
+    const touched = (turn) => turn.was !== undefined || turn.inserted;
+    const turns = only ? example.turns.filter(touched) : example.turns;
+    const pairs = example.turns.some(touched);
+    return element("article", {class: "card example", lang: example.language},
+      element("header", {lang: "en"}, element("h3", {}, example.id),
+        ...example.outcomes.map((name) => element("span", {class: "chip o", style: `--c:${COLORS[name]}`}, OUTCOMES[name])),
+        ...[example.suite, example.split, ...example.domains].filter(Boolean).map((name) => element("span", {class: "chip"}, name))),
+      element("p", {class: "steps", lang: "en"}, (example.steps ?? []).join(" → ")),
+      element("ol", {class: "turns"},
+        pairs ? element("li", {class: "heads", "aria-hidden": "true"}, element("span"), element("span", {}, "source"), element("span", {}, "variant")) : null,
+        ...turns.map(turnRow),
+        example.left_out && !only ? element("li", {}, element("span"), element("span", {class: "soft one"}, `and ${example.left_out} more turns`)) : null));
+  }
+
+  let page = 0;
+  function show() {
+    const want = Object.fromEntries(["suite", "domain", "outcome", "split"].map((name) => [name, form.elements[name].value]));
+    const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = data.examples.filter((example) =>
+      (!want.suite || example.suite === want.suite) && (!want.domain || example.domains.includes(want.domain)) &&
+      (!want.outcome || example.outcomes.includes(want.outcome)) && (!want.split || example.split === want.split) &&
+      words.every((word) => example.search.includes(word)));
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    page = Math.min(Math.max(page, 0), pages - 1);
+    const start = page * PAGE;
+    const now = found.slice(start, start + PAGE);
+    document.getElementById("shown").replaceChildren(...(now.length ? now.map((example) => card(example, form.elements.only.checked))
+      : [element("p", {class: "nothing card"}, "No example fits these filters.")]));
+    for (const pager of document.querySelectorAll(".pager")) {
+      pager.querySelector("output").textContent = found.length ? `${number(start + 1)}–${number(start + now.length)} of ${number(found.length)}` : "none";
+      pager.querySelector("[data-step='-1']").disabled = page === 0;
+      pager.querySelector("[data-step='1']").disabled = page >= pages - 1;
+    }
+  }
+  form.addEventListener("input", () => { page = 0; show(); });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  for (const pager of document.querySelectorAll(".pager")) {
+    pager.addEventListener("click", (event) => {
+      const step = Number(event.target.dataset.step ?? 0);
+      if (!step) return;
+      page += step;
+      show();
+      document.getElementById("filters").scrollIntoView({block: "start"});
+    });
+  }
+  show();
+})();

@@ -1,0 +1,57 @@
+"""Writes report.html into an output folder, and its line into the manifest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pipelines import files
+from pipelines.errors import InputError
+from pipelines.sinks import manifest as manifests
+from pipelines.sinks.folder import MANIFEST
+
+from .facts import gather
+from .page import render
+
+REPORT = "report.html"
+
+
+def add(folder: str, manifest: dict[str, Any]) -> None:
+    """Writes the report of a folder whose other files are all there, and enters it into `manifest`, which isn't written.
+
+    The report tells of everything in the manifest but itself, so that both can be listed and both be made again to the byte.
+    """
+    manifest["outputs"] = sorted((item for item in manifest["outputs"] if item["path"] != REPORT), key=lambda item: str(item["path"]))
+    text = render(manifest, gather(folder, manifest)).encode("utf-8", "replace")
+    with files.create(files.join(folder, REPORT)) as stream:
+        stream.write(text)
+    manifest["outputs"].append(manifests.entry(REPORT, text))
+    manifest["outputs"].sort(key=lambda item: str(item["path"]))
+
+
+def write(folder: str) -> str:
+    """Writes the report of a finished folder again, with this release's page, and the manifest where that changes its line.
+
+    Returns:
+        The path of the report.
+
+    Raises:
+        InputError: the folder has no readable manifest, or a file that it lists is gone or damaged.
+    """
+    path = files.join(folder, MANIFEST)
+    if files.size(path) is None:
+        raise InputError(folder, "has no manifest.json, so it is no whole output folder", "name a folder made by `dialmill build`")
+    content = files.read_bytes(path)
+    try:
+        manifest = json.loads(content)
+        missing = {"benchmark", "recipe", "stages", "outputs", "inputs"} - set(manifest) if isinstance(manifest, dict) else {"object"}
+    except ValueError as error:
+        raise InputError(path, f"is no manifest: {error}", "build the folder again") from None
+    if missing:
+        raise InputError(path, f"has no {', '.join(sorted(missing))}: it is no manifest of dialmill's", "build the folder again")
+    add(folder, manifest)
+    made = manifests.encode(manifest)
+    if made != content:
+        with files.create(path) as stream:
+            stream.write(made)
+    return files.join(folder, REPORT)

@@ -1,0 +1,115 @@
+"""report.html in a real browser: it opens from disk and says nothing on the console, its filters and pages work."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WIDTHS = {"phone": 390, "desktop": 1280}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_opens_from_disk_without_a_word(look: Any, raddle: Path, tmp_path: Path, width: str, scheme: str) -> None:
+    seen = look(raddle / "report.html", WIDTHS[width], scheme)
+    page = seen.page
+    page.screenshot(path=tmp_path / "page.png", full_page=True)
+    assert (tmp_path / "page.png").stat().st_size > 50_000
+    assert seen.complaints == [] and [url for url in seen.requests if not url.startswith("file:")] == [] and len(seen.requests) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width], "nothing sticks out sideways"
+    charts = page.locator("[data-chart]")
+    assert charts.count() >= 6
+    for place in range(charts.count()):
+        drawn = charts.nth(place).locator("> svg, > figure > svg")
+        assert drawn.count() == 1 and drawn.bounding_box()["width"] <= WIDTHS[width] and drawn.bounding_box()["height"] > 60
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == (scheme == "dark")
+
+
+def _shown(page: Any) -> list[str]:
+    found: list[str] = page.locator(".example h3").all_inner_texts()
+    return found
+
+
+def test_filters_and_pages(look: Any, raddle: Path) -> None:
+    seen = look(raddle / "report.html")
+    page = seen.page
+    examples = json.loads(page.locator("#data").text_content())["examples"]
+    says = page.locator(".pager output").first
+    assert says.inner_text() == f"1–5 of {len(examples)}" and _shown(page) == [one["id"] for one in examples[:5]]
+    back, on = page.locator("[data-step='-1']").first, page.locator("[data-step='1']").first
+    assert back.is_disabled()
+    on.click()
+    assert _shown(page) == [one["id"] for one in examples[5:10]] and not back.is_disabled()
+    page.locator("select[name=suite]").select_option("typos")
+    typos = [one["id"] for one in examples if one["suite"] == "typos"]
+    assert says.inner_text() == f"1–{min(5, len(typos))} of {len(typos)}" and _shown(page) == typos[:5], "a filter leads to its first page"
+    while not on.is_disabled():
+        on.click()
+    assert _shown(page)[-1] == typos[-1]
+    page.locator("select[name=domain]").select_option("hotel")
+    both = [one["id"] for one in examples if one["suite"] == "typos" and "hotel" in one["domains"]]
+    assert both and _shown(page) == both[:5]
+    page.locator("select[name=suite]").select_option("")
+    page.locator("select[name=domain]").select_option("")
+    page.locator("select[name=outcome]").select_option("inserted")
+    inserted = [one["id"] for one in examples if "inserted" in one["outcomes"]]
+    assert inserted and _shown(page) == inserted[:5]
+    page.locator("select[name=outcome]").select_option("")
+    page.locator("input[name=words]").fill("no such words anywhere")
+    assert _shown(page) == [] and says.inner_text() == "none" and "No example fits" in page.locator("#shown").inner_text()
+    page.locator("input[name=words]").fill(examples[7]["id"].upper())
+    assert _shown(page) == [examples[7]["id"]]
+    assert seen.complaints == []
+
+
+def test_by_keyboard_alone(look: Any, raddle: Path) -> None:
+    page = look(raddle / "report.html").page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#main"
+    first = _shown(page)
+    page.locator("[data-step='1']").first.focus()
+    page.keyboard.press("Enter")
+    assert _shown(page) != first
+    page.locator("#theme").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.documentElement.style.colorScheme") == "light"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.documentElement.style.colorScheme") == "dark"
+
+
+def test_edits_and_values_are_marked_where_they_are(look: Any, raddle: Path) -> None:
+    page = look(raddle / "report.html").page
+    examples = json.loads(page.locator("#data").text_content())["examples"]
+    example = next(one for one in examples if one["suite"] == "typos")
+    page.locator("input[name=words]").fill(example["id"])
+    rows = page.locator(".example .turns > li:not(.heads)")
+    for place, turn in enumerate(example["turns"]):
+        if "was" not in turn:
+            continue
+        source, variant = rows.nth(place).locator(".t > span[dir]").all()
+        assert (source.text_content(), variant.text_content()) == (turn["was"], turn["text"])
+        assert "".join(source.locator("del").all_text_contents()) == "".join(turn["was"][start:end] for start, end, _ in turn["edits"])
+        assert "".join(variant.locator("ins").all_text_contents()) == "".join(text for _, _, text in turn["edits"])
+        placed = [turn["text"][start:end] for start, end, *_ in turn.get("values", []) if start is not None]
+        assert variant.locator("mark").all_text_contents() == placed
+
+
+def test_chinese_is_shown_and_declared(look: Any, perturbed: Path) -> None:
+    seen = look(perturbed / "report.html", WIDTHS["phone"])
+    assert seen.page.evaluate("document.documentElement.lang") == "zh" and seen.complaints == []
+    assert re.search("[\u4e00-\u9fff]", seen.page.locator(".example .turns").first.inner_text())
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= WIDTHS["phone"]
+
+
+def test_on_paper(look: Any, raddle: Path) -> None:
+    page = look(raddle / "report.html", scheme="dark").page
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "ink, whatever the screen"
+    assert not page.locator(".bar").is_visible() and not page.locator("#filters").is_visible() and page.locator("#books").is_visible()
