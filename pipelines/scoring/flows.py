@@ -54,6 +54,8 @@ class Flows(Scorer):
         if self.split not in _LISTS:
             raise InputError(settings.gold, f"has no split {self.split!r}", f"there are: {', '.join(_LISTS)}")
         self._path = ""
+        #: Dialogues of the logs that the split doesn't list: predictions may hold them too.
+        self.others: set[str] = set()
         #: dialogue -> its user turns: (turn as the canonical record counts, place in the log, node, versions).
         self.turns: dict[str, list[tuple[int, int, str, list[str]]]] = {}
         self.scenario: dict[str, str] = {}
@@ -78,6 +80,7 @@ class Flows(Scorer):
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise InputError(str(path), f"is no file of flow-based dialogues: {error}", "`dialmill validate` tells more") from None
                 logs = read | logs
+            self.others |= logs.keys() - wanted
             for name in sorted(wanted & logs.keys()):
                 self.scenario[name] = listed.parent.name
                 self.turns[name] = _user_turns(logs[name], str(listed.parent))
@@ -138,8 +141,9 @@ class Flows(Scorer):
     def units(self, suite: str, guesses: dict[Place, str] | None) -> Units:
         due = self._due(suite)
         if guesses is not None:
+            guesses = {place: node for place, node in guesses.items() if place[0] not in self.others}
             known = {(name, turn, version) for name, turns in self.turns.items() for turn, _, _, heard in turns for version in (ORIGIN, *heard)}
-            check_ids([(name, turn, version) for name, _, turns in due for turn, _, _, version in turns], guesses, self._path, "the turn", known)
+            check_ids([(name, turn, version) for name, _, turns in due for turn, _, _, version in turns], guesses, self._path, "dialogue", known)
         rows: list[dict[str, float]] = []
         keys: list[Key] = []
         kinds: dict[str, list[str]] = {"domain": [], "depth": []}

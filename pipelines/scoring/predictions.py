@@ -155,6 +155,7 @@ def check_ids(gold: Sequence[T], guessed: Iterable[T], path: str, what: str, kno
 
 def shown(key: object) -> str:
     """An id for people."""
-    if isinstance(key, tuple):
-        return " turn ".join(map(str, key)) if len(key) == 2 else " ".join(map(str, key))
-    return str(key)
+    if not isinstance(key, tuple):
+        return str(key)
+    dialogue, turn, *version = key
+    return f"{dialogue}, turn {turn}" + "".join(f", version {one}" for one in version)

@@ -22,7 +22,7 @@ from pipelines.errors import InputError
 
 from . import bleu, strata
 from .base import Scorer, Settings
-from .predictions import check_ids, first_byte, prediction_files, read_document, read_lines, unique
+from .predictions import check_ids, first_byte, prediction_files, read_document, read_lines, shown, unique
 from .state import POLICY, State, state_of
 from .units import Floats, Key, Sums, Units, columns_of, ratio
 
@@ -52,7 +52,8 @@ class _Turn(msgspec.Struct):
     turn_succ: list[str] = []
 
 
-Place = tuple[str, int]
+#: (dialogue, number of the turn, version).
+Place = tuple[str, int, str]
 
 
 class Said(NamedTuple):
@@ -88,6 +89,9 @@ class SlotBased(Scorer):
             everything = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, list[_Turn]]])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InputError(str(path), f"is no file of CGoDial's slot-based turns: {error}", "`dialmill validate` tells more") from None
+        #: Predictions may hold the other splits too; ids are compared in lower case, as the released loader does.
+        self._known = {(name, turn, version) for name, logs in everything.items() for version, turns in logs.items() for turn in range(len(turns))}
+        self._names = {name.lower(): name for name in everything}
         listed = _find(gold, f"{_LISTS[self.split]}ListFile.json", needed=False)
         if listed is None:
             self.notes.add(f"there is no {_LISTS[self.split]}ListFile.json: all dialogues are scored")
@@ -104,16 +108,15 @@ class SlotBased(Scorer):
 
     # Reading ----------------------------------------------------------------------------------------------------------------------------------
 
-    def read(self, path: str) -> dict[tuple[Place, str], Said]:
+    def read(self, path: str) -> dict[Place, Said]:
         self._path = path
-        pairs: list[tuple[tuple[Place, str], Said]] = []
-        lower = {name.lower(): name for name in self.dialogues}
+        pairs: list[tuple[Place, Said]] = []
         for file in prediction_files(path):
             if first_byte(file) == b"[":
                 for item in read_document(file, "predictions-cgodial-sbd"):
                     name, version = _version(item["dial_id"])
                     said = Said(parse_state(item["bspn_gen"]), parse_acts(item.get("aspn_gen", "")), item.get("resp_gen"))
-                    pairs.append((((lower.get(name.lower(), name), _number(item["turn_num"], path)), version), said))
+                    pairs.append(((self._names.get(name.lower(), name), _number(item["turn_num"], path), version), said))
             else:
                 for record in read_lines(file, "predictions-state"):
                     name, suite, variant = _parts(record["dialogue_id"], str(file))
@@ -123,18 +126,18 @@ class SlotBased(Scorer):
                         acts.setdefault(act["act"], set()).update([act["slot"]] if act.get("slot") else [])
                     said = Said(state, acts, record.get("delexicalised", record.get("response")))
                     version = VERSIONS[0] if suite == WRITTEN else f"log_asr{variant}"
-                    pairs.append((((lower.get(name.lower(), name), record["turn"] // 2), version), said))
+                    pairs.append(((self._names.get(name.lower(), name), record["turn"] // 2, version), said))
         return unique(pairs, path, "the turn")
 
-    def covered(self, guesses: dict[tuple[Place, str], Said]) -> list[str]:
-        versions = {version for (place, version) in guesses if place[0] in self.dialogues}
+    def covered(self, guesses: dict[Place, Said]) -> list[str]:
+        versions = {version for name, _, version in guesses if name in self.dialogues}
         if not versions:
             raise InputError(self._path, f"predicts none of the {len(self.dialogues)} dialogues of the gold's split {self.split}", "check the ids")
         if versions == {VERSIONS[0]}:
             return [WRITTEN]
         return [ALL_VERSIONS] if VERSIONS[0] in versions else [SPOKEN]
 
-    def every(self, guesses: dict[tuple[Place, str], Said]) -> list[str]:
+    def every(self, guesses: dict[Place, Said]) -> list[str]:
         return self.suites() if self.covered(guesses) == [ALL_VERSIONS] else self.covered(guesses)
 
     # Scoring ----------------------------------------------------------------------------------------------------------------------------------
@@ -156,14 +159,10 @@ class SlotBased(Scorer):
             if version in logs
         ]
 
-    def units(self, suite: str, guesses: dict[tuple[Place, str], Said] | None) -> Units:
+    def units(self, suite: str, guesses: dict[Place, Said] | None) -> Units:
         due = self._due(suite)
         if guesses is not None:
-            keys = [((name, turn), version) for name, _, turns in due for version, turn in turns]
-            known = {
-                ((name, turn), version) for name, logs in self.dialogues.items() for version, turns in logs.items() for turn in range(len(turns))
-            }
-            check_ids(keys, guesses, self._path, "the turn", known)
+            check_ids([(name, turn, version) for name, _, turns in due for version, turn in turns], guesses, self._path, "dialogue", self._known)
         spoken = self._responses(due, guesses)
         rows: list[dict[str, float]] = []
         found: list[Key] = []
@@ -173,7 +172,7 @@ class SlotBased(Scorer):
             for version, number in turns:
                 turn = self.dialogues[name][version][number]
                 gold = self._said(name, version, number)
-                rows.append(self._row(turn, gold, gold if guesses is None else guesses[(name, number), version], len(turns), spoken))
+                rows.append(self._row(turn, gold, gold if guesses is None else guesses[name, number, version], len(turns), spoken))
                 found.append(Key(name, variant, str(number)))
                 kinds["type"].append(turn.type or _OTHER)
                 kinds["depth"].append(strata.depth(number + 1))
@@ -186,7 +185,7 @@ class SlotBased(Scorer):
         turn = self.dialogues[name][version][number]
         return Said(parse_state(turn.constraint), parse_acts(turn.sys_act), turn.resp)
 
-    def _responses(self, due: Sequence[Any], guesses: Mapping[tuple[Place, str], Said] | None) -> bool:
+    def _responses(self, due: Sequence[Any], guesses: Mapping[Place, Said] | None) -> bool:
         """Whether responses are scored.
 
         Raises:
@@ -194,14 +193,11 @@ class SlotBased(Scorer):
         """
         if guesses is None:
             return self._spoken
-        places = [((name, turn), version) for name, _, turns in due for version, turn in turns]
+        places = [(name, turn, version) for name, _, turns in due for version, turn in turns]
         lacking = [place for place in places if guesses[place].response is None]
         self._spoken = not lacking
         if lacking and len(lacking) < len(places):
-            ((name, turn), version) = lacking[0]
-            raise InputError(
-                self._path, f"has no response for dialogue {name}, version {version}, turn {turn}", 'write "" where the system says nothing'
-            )
+            raise InputError(self._path, f"has no response for dialogue {shown(lacking[0])}", 'write "" where the system says nothing: it scores 0')
         if lacking:
             self.notes.add("the predictions have no responses: bleu and comb are not scored")
         return self._spoken
