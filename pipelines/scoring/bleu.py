@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 
 import numpy as np
@@ -34,13 +34,17 @@ def tokenizer(language: str) -> Callable[[str], str]:
     except ImportError:
         raise missing_extra("sacrebleu", "BLEU") from None
     made: Callable[[str], str] = BLEU(tokenize=TOKENIZERS.get(language, "13a")).tokenizer
-    return made
+    return lru_cache(maxsize=1 << 16)(made)
 
 
 def statistics(hypothesis: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
     """The columns of one pair of token lists: lengths, and for each order the n-grams of the hypothesis and those found in the reference."""
     row: dict[str, float] = {"bleu_hypothesis": len(hypothesis), "bleu_reference": len(reference)}
+    same = hypothesis == reference
     for n in range(1, ORDER + 1):
+        if same:
+            row[f"bleu_total_{n}"] = row[f"bleu_right_{n}"] = max(len(hypothesis) - n + 1, 0)
+            continue
         said = Counter(zip(*(hypothesis[k:] for k in range(n)), strict=False))
         due = Counter(zip(*(reference[k:] for k in range(n)), strict=False))
         row[f"bleu_total_{n}"] = max(len(hypothesis) - n + 1, 0)

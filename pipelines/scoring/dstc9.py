@@ -20,7 +20,7 @@ from .base import Scorer, Settings
 from .meteor import Meteor, stemmer
 from .predictions import read_bytes, read_document
 from .units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
-from .wordnet import VARIABLE, WordNet, folder
+from .wordnet import VARIABLE, folder, load
 
 Label = Mapping[str, Any]
 #: Split -> the folder that the release keeps it in, below a data root.
@@ -59,7 +59,7 @@ class Dstc9(Scorer):
         if where is None:
             self.notes.add(_METEOR_MISSING)
         else:
-            self.meteor = Meteor(WordNet(where), stemmer())
+            self.meteor = Meteor(load(where), stemmer())
         self._file = ""
 
     def suites(self) -> list[str]:

@@ -10,6 +10,8 @@ from pipelines.errors import InputError
 from schemas.records import validate_line, validator
 from schemas.strict_json import JsonError, parse
 
+from .shapes import plain_line
+
 T = TypeVar("T")
 
 #: How many problems an error tells.
@@ -62,11 +64,15 @@ def read_lines(path: Path, schema: str) -> list[dict[str, Any]]:
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
-        try:
-            record = parse(line)
-        except JsonError:
-            record = None
-        if record is not None and check.is_valid(record):
+        record = plain_line(schema, line)
+        if record is None:
+            try:
+                record = parse(line)
+            except JsonError:
+                record = None
+            if record is not None and not check.is_valid(record):
+                record = None
+        if record is not None:
             records.append(record)
             continue
         found = validate_line(schema, line)

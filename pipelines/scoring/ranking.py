@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from pipelines.errors import InputError
 
 from .predictions import first_byte, prediction_files, read_bytes, read_document, read_lines, unique
+from .shapes import OfficialRanked, Ranked, typed
 
 
 class Ranking(NamedTuple):
@@ -18,30 +19,6 @@ class Ranking(NamedTuple):
 
     candidates: list[str]
     scores: list[float] | None
-
-
-class _Candidate(msgspec.Struct, forbid_unknown_fields=True):
-    candidate_id: str
-    score: float | int | None = None
-
-
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    example_id: int | str
-    candidates: list[_Candidate]
-
-
-class _Official(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    candidate_id: str
-    confidence: float | int | None = None
-
-
-class _Item(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    example_id: int | str
-    candidate_ranking: list[_Official]
-
-
-_LINES = msgspec.json.Decoder(_Line)
-_DOCUMENT = msgspec.json.Decoder(list[_Item])
 
 
 def read_rankings(path: str) -> dict[str, Ranking]:
@@ -61,30 +38,23 @@ def read_rankings(path: str) -> dict[str, Ranking]:
 
 
 def _lines(file: Path) -> Iterable[tuple[str, Ranking]]:
-    try:
-        items = [_LINES.decode(line) for line in read_bytes(file).split(b"\n") if line.strip()]
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        items = []
-    # What the types take is valid; what they don't, the schema words better.
-    if not items or any(not one.candidates or any(not other.candidate_id for other in one.candidates) for one in items):
-        items = msgspec.convert(read_lines(file, "predictions-ranking"), list[_Line])
+    items: list[Any] = [typed("predictions-ranking", line) for line in read_bytes(file).split(b"\n") if line.strip()]
+    if None in items:
+        items = msgspec.convert(read_lines(file, "predictions-ranking"), list[Ranked])
     for one in items:
         yield str(one.example_id), _ranking([(other.candidate_id, other.score) for other in one.candidates])
 
 
 def _official(file: Path) -> Iterable[tuple[str, Ranking]]:
-    try:
-        items = _DOCUMENT.decode(read_bytes(file))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        items = []
-    if not items or any(not one.candidate_ranking or any(not other.candidate_id for other in one.candidate_ranking) for one in items):
-        items = msgspec.convert(read_document(file, "predictions-noesis"), list[_Item])
+    items = typed("predictions-noesis", read_bytes(file))
+    if items is None:
+        items = msgspec.convert(read_document(file, "predictions-noesis"), list[OfficialRanked])
     for one in items:
         yield str(one.example_id), _ranking([(other.candidate_id, other.confidence) for other in one.candidate_ranking])
 
 
-def _ranking(pairs: Sequence[tuple[str, float | None]]) -> Ranking:
-    scores = [score for _, score in pairs if score is not None]
+def _ranking(pairs: Sequence[tuple[str, Any]]) -> Ranking:
+    scores = [score for _, score in pairs if score is not msgspec.UNSET]
     return Ranking([candidate for candidate, _ in pairs], scores if len(scores) == len(pairs) else None)
 
 

@@ -47,11 +47,16 @@ def _name(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+@lru_cache(maxsize=1 << 16)
+def _values(values: tuple[str, ...], language: str, blanks: bool) -> frozenset[str]:
+    return frozenset(one for value in values if (one := canonical(value, language, blanks)) is not None)
+
+
 def state_of(entries: Iterable[tuple[str, str, Iterable[str]]], language: str, blanks: bool = True) -> State:
     """(domain, slot, values) as a state to compare; of a slot named twice all values count."""
     made: State = {}
     for domain, slot, values in entries:
-        found = frozenset(one for value in values if (one := canonical(value, language, blanks)) is not None)
+        found = _values(tuple(values), language, blanks)
         if found:
             key = (_name(domain), _name(slot))
             made[key] = made[key] | found if key in made else found

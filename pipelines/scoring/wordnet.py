@@ -7,7 +7,7 @@ index, the data and the exception lists. Morphology is WordNet's Morphy, as nltk
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _PARTS = ("noun", "verb", "adj", "adv")
@@ -39,6 +39,19 @@ def _is_wordnet(path: Path) -> bool:
         return b"WordNet 3.0 " in stream.read(2000)
 
 
+@cache
+def load(path: Path) -> WordNet:
+    """WordNet of a folder, read once."""
+    return WordNet(path)
+
+
+def _offsets(line: str) -> list[int]:
+    """Where the synsets of an index line stand in the data."""
+    fields = line.split()
+    count, pointers = int(fields[2]), int(fields[3])
+    return [int(offset) for offset in fields[6 + pointers : 6 + pointers + count]]
+
+
 class WordNet:
     """Synonyms of English words.
 
@@ -47,19 +60,16 @@ class WordNet:
     """
 
     def __init__(self, path: Path) -> None:
-        self.index: dict[str, dict[str, list[int]]] = {}
+        #: Part of speech -> word -> its line of the index, whose fields are taken apart when asked for: few words ever are.
+        self.index: dict[str, dict[str, str]] = {}
         self.data: dict[str, bytes] = {}
         self.exceptions: dict[str, dict[str, list[str]]] = {}
         for part in _PARTS:
             self.data[part] = (path / f"data.{part}").read_bytes()
-            self.index[part] = entries = {}
-            for line in (path / f"index.{part}").read_text("utf-8").splitlines():
-                if line[:1] != " ":
-                    fields = line.split()
-                    count, pointers = int(fields[2]), int(fields[3])
-                    entries[fields[0]] = [int(offset) for offset in fields[6 + pointers : 6 + pointers + count]]
+            lines = (path / f"index.{part}").read_text("utf-8").split("\n")
+            self.index[part] = {line[: line.index(" ")]: line for line in lines if line and line[0] != " "}
             irregular = path / f"{part}.exc"
-            lines = irregular.read_text("utf-8").splitlines() if irregular.is_file() else []
+            lines = irregular.read_text("utf-8").split("\n") if irregular.is_file() else []
             self.exceptions[part] = {words[0]: words[1:] for words in map(str.split, lines) if words}
         self.synonyms = lru_cache(maxsize=1 << 16)(self._synonyms)
 
@@ -69,7 +79,7 @@ class WordNet:
         low = word.lower()
         for part in _PARTS:
             for form in self._base_forms(low, part):
-                for offset in self.index[part][form]:
+                for offset in _offsets(self.index[part][form]):
                     found.update(self._words(part, offset))
         return frozenset(found)
 

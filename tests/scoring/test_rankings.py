@@ -1,0 +1,124 @@
+"""Metrics of rankings against a plain count over all orders, on random input."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.errors import InputError
+from pipelines.scoring.base import Settings
+from pipelines.scoring.evaluate import Request, evaluate
+from pipelines.scoring.ranking import read_rankings
+
+POOL = [f"CANDIDATE{number:03d}" for number in range(8)]
+
+
+def _score(folder: Path, truth: dict[str, list[str]], guesses: dict[str, list[str]], official: bool = False) -> dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "advising_test_subtask_3.targets.tsv").write_text("".join(f"{example}\t{','.join(right)}\n" for example, right in truth.items()))
+    items = [{"example-id": int(one), "candidate-ranking": [{"candidate-id": name} for name in ranked]} for one, ranked in guesses.items()]
+    (folder / "guesses.json").write_text(json.dumps(items))
+    return evaluate(Request("noesis-advising", Settings(str(folder), official=official), [str(folder / "guesses.json")]))
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.lists(st.sampled_from(POOL), min_size=1, max_size=3, unique=True), st.permutations(POOL)), min_size=1, max_size=5))
+def test_noesis_by_definition(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[list[str], list[str]]]) -> None:
+    truth = {str(number): right for number, (right, _) in enumerate(rows)}
+    guesses = {str(number): ranked[:6] for number, (_, ranked) in enumerate(rows)}
+    found = _score(tmp_path_factory.mktemp("noesis"), truth, guesses)["metrics"]
+    reciprocal = precision = official = hits = 0.0
+    for number, right in truth.items():
+        ranked = guesses[number]
+        places = [ranked.index(one) + 1 for one in right if one in ranked]
+        reciprocal += 1 / min(places) if places else 0
+        hits += 1 in places
+        precision += sum(sum(other in right for other in ranked[:place]) / place for place in places) / len(right)
+        official += sum((index + 1) / (ranked.index(one) + 1) for index, one in enumerate(right) if one in ranked) / len(right)
+    assert found["MRR"] == pytest.approx(reciprocal / len(rows))
+    assert found["R@1"] == pytest.approx(hits / len(rows))
+    assert found["MAP"] == pytest.approx(precision / len(rows))
+    assert found["MAP_official"] == pytest.approx(official / len(rows))
+    assert found["final"] == pytest.approx((found["MRR"] + found["R@10"]) / 2)
+
+
+def test_none_counts_as_a_candidate(tmp_path: Path) -> None:
+    found = _score(tmp_path, {"1": ["NONE"], "2": [POOL[0]]}, {"1": [POOL[1], "NONE"], "2": ["NONE", POOL[0]]})["metrics"]
+    assert (found["MRR"], found["R@1"], found["R@10"]) == (0.5, 0, 1)
+    assert found["NONE"] == {"precision": 0, "recall": 0, "f1": 0}
+
+
+def test_ids_are_text_and_case_does_not_count_but_officially(tmp_path: Path) -> None:
+    truth, guesses = {"1": [POOL[0]]}, {"1": [POOL[0].lower()]}
+    assert _score(tmp_path, truth, guesses)["metrics"]["R@1"] == 1
+    assert _score(tmp_path, truth, guesses, official=True)["metrics"]["R@1"] == 0
+
+
+def test_a_missing_example_is_an_error_and_officially_wrong(tmp_path: Path) -> None:
+    truth, guesses = {"1": [POOL[0]], "2": [POOL[1]]}, {"1": [POOL[0]]}
+    with pytest.raises(InputError, match="no prediction for example 2"):
+        _score(tmp_path, truth, guesses)
+    assert _score(tmp_path, truth, guesses, official=True)["metrics"]["R@1"] == 0.5
+    with pytest.raises(InputError, match="predicts example 3"):
+        _score(tmp_path, {"1": [POOL[0]]}, {"1": [POOL[0]], "3": [POOL[0]]})
+
+
+def test_right_answers_of_the_release_s_own_files(tmp_path: Path) -> None:
+    option = {"candidate-id": POOL[0], "utterance": "yes"}
+    head = {"data-split": "test", "example-id": 7, "messages-so-far": [], "options-for-next": [option], "scenario": 4}
+    (tmp_path / "ubuntu_test_subtask_4.json").write_text(json.dumps([head | {"options-for-correct-answers": []}]))
+    (tmp_path / "g.jsonl").write_text(json.dumps({"example_id": 7, "candidates": [{"candidate_id": "NONE", "score": 1}]}))
+    found = evaluate(Request("noesis-ubuntu", Settings(str(tmp_path)), [str(tmp_path / "g.jsonl")]))
+    assert (found["suite"], found["metrics"]["R@1"], found["metrics"]["NONE"]["f1"]) == ("subtask_4", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ({"example_id": 1, "candidates": [{"candidate_id": "A"}, {"candidate_id": "A"}]}, "twice"),
+        ({"example_id": 1, "candidates": [{"candidate_id": "A", "score": 1}, {"candidate_id": "B", "score": 2}]}, "scores rise"),
+        ({"example_id": 1, "candidates": [{"candidate-id": "A"}]}, "line 1.*candidate"),
+        ({"example_id": 1, "candidates": []}, "candidates"),
+    ],
+)
+def test_bad_rankings_are_told(line: Any, what: str, tmp_path: Path) -> None:
+    (tmp_path / "g.jsonl").write_text(json.dumps(line))
+    with pytest.raises(InputError, match=what):
+        read_rankings(str(tmp_path / "g.jsonl"))
+
+
+def _rbd(folder: Path, scores: list[float], official: bool = False) -> dict[str, float]:
+    folder.mkdir(parents=True, exist_ok=True)
+    size = len(scores)
+    (folder / "test.json").write_text(json.dumps({"s": {"history": ["?"], "true": ["t"], "false": [f"f{number}" for number in range(size - 1)]}}))
+    (folder / "guesses.json").write_text(json.dumps(scores))
+    found: dict[str, float] = evaluate(Request("cgodial-rbd", Settings(str(folder), official=official), [str(folder / "guesses.json")]))["metrics"]
+    return found
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 2), min_size=6, max_size=6))
+def test_ties_are_settled_by_chance(tmp_path_factory: pytest.TempPathFactory, scores: list[int]) -> None:
+    found = _rbd(tmp_path_factory.mktemp("rbd"), [float(one) for one in scores])
+    ranks = []
+    for order in itertools.permutations(range(6)):
+        ranked = sorted(order, key=lambda place: -scores[place])
+        ranks.append(ranked.index(0) + 1)
+    assert found["mrr"] == pytest.approx(100 * sum(1 / rank for rank in ranks) / len(ranks))
+    for cut in (1, 2, 5):
+        assert found[f"r_at_{cut}"] == pytest.approx(100 * sum(rank <= cut for rank in ranks) / len(ranks))
+
+
+def test_constant_scores_are_right_officially_only(tmp_path: Path) -> None:
+    assert _rbd(tmp_path / "a", [1.0] * 10)["r_at_1"] == pytest.approx(10)
+    assert _rbd(tmp_path / "b", [1.0] * 10, official=True)["r_at_1"] == 100
+    with pytest.raises(InputError, match="has 3 scores, the gold has 10"):
+        _rbd(tmp_path / "b", [1.0] * 10)
+        (tmp_path / "b" / "guesses.json").write_text("[1, 2, 3]")
+        evaluate(Request("cgodial-rbd", Settings(str(tmp_path / "b")), [str(tmp_path / "b" / "guesses.json")]))
