@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipelines.cgodial import check as cgodial
 from pipelines.errors import InputError, UsageError
 from pipelines.noesis.check import check_release
 from pipelines.stages.overlap import measure, signature
@@ -90,6 +91,10 @@ def verify_folder(folder: str) -> Findings:
         _check_overlap(root, manifest, findings)
     if not findings.problems and "candidates" in manifest["recipe"]:
         checked, problems = check_release(root, manifest)
+        findings.checked += checked
+        findings.problems += problems
+    if not findings.problems:
+        checked, problems = cgodial.check_release(root, manifest)
         findings.checked += checked
         findings.problems += problems
     return findings
