@@ -55,6 +55,11 @@ Texts = tuple[str, ...]
 _REDRAWS, _STRIDE = 8, 1 << 20
 
 
+def variant_of(drawn: int) -> int:
+    """The variant that a draw is for: redraws and places in a chain are numbered above it."""
+    return drawn % _STRIDE
+
+
 @cache
 def _option_names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
@@ -110,6 +115,26 @@ class Perturber(ABC):
     def with_tables(self: P, tables: Mapping[tuple[str, str], PoolTable]) -> P:
         """The same perturber with its pools, by (name of the pool, what it was gathered from)."""
         return self
+
+    def tunable(self) -> bool:
+        """Whether it is to be tuned on a sample of what it will perturb, before it does."""
+        return False
+
+    def tune(self, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
+        """What `with_tuning` needs, as plain values, found on a sample."""
+        return {}
+
+    def with_tuning(self: P, found: Mapping[str, Any]) -> P:
+        """The same perturber, tuned."""
+        return self
+
+    def keeping(self: P, folder: str) -> P:
+        """The same perturber, leaving what it makes besides text (audio) below a folder; most make nothing else."""
+        return self
+
+    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
+        """What a user should know before it perturbs dialogues of these languages on this machine."""
+        return ()
 
     @abstractmethod
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
@@ -306,6 +331,23 @@ class Chain(Perturber):
 
     def with_tables(self, tables: Mapping[tuple[str, str], PoolTable]) -> Chain:
         return dataclasses.replace(self, links=tuple(link.with_tables(tables) for link in self.links))
+
+    def tunable(self) -> bool:
+        return any(link.tunable() for link in self.links)
+
+    def tune(self, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
+        # Each link on the source's dialogues: what the links before it do to them changes little in what it has to find out.
+        return {str(place): link.tune(dialogues, seed) for place, link in enumerate(self.links) if link.tunable()}
+
+    def with_tuning(self, found: Mapping[str, Any]) -> Chain:
+        links = (link.with_tuning(found[str(place)]) if str(place) in found else link for place, link in enumerate(self.links))
+        return dataclasses.replace(self, links=tuple(links))
+
+    def keeping(self, folder: str) -> Chain:
+        return dataclasses.replace(self, links=tuple(link.keeping(folder) for link in self.links))
+
+    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
+        return tuple(remark for link in self.links for remark in link.remarks(languages))
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         raise TypeError("a chain has no change of its own; it perturbs link by link")

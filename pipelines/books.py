@@ -28,13 +28,15 @@ class Books(msgspec.Struct):
     """Counts, and what else a run tells about itself; books of different workers add up in any order.
 
     `notes` counts remarks about the input ("span_mismatch"), `inputs` and `parts` list the files read and written, `faults` the inputs
-    that can't be used, `overlap` the dialogues that stand in two splits, `audit` what blind rankers find in each file of candidate sets.
+    that can't be used, `overlap` the dialogues that stand in two splits, `audit` what blind rankers find in each file of candidate sets,
+    `heard` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink").
     """
 
     stages: dict[str, StageCount] = {}
     notes: dict[str, int] = {}
     overlap: dict[str, dict[str, int]] = {}
     audit: dict[str, dict[str, int]] = {}
+    heard: dict[str, dict[str, int]] = {}
     inputs: list[dict[str, Any]] = []
     parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
     faults: list[str] = []
@@ -65,14 +67,11 @@ class Books(msgspec.Struct):
                 self.reject(name, reason, number)
         for name, number in other.notes.items():
             self.note(name, number)
-        for pair, kinds in other.overlap.items():
-            mine_of_pair = self.overlap.setdefault(pair, {})
-            for kind, number in kinds.items():
-                mine_of_pair[kind] = mine_of_pair.get(kind, 0) + number
-        for path, sums in other.audit.items():
-            mine_of_path = self.audit.setdefault(path, {})
-            for name, number in sums.items():
-                mine_of_path[name] = mine_of_path.get(name, 0) + number
+        for ours, others in ((self.overlap, other.overlap), (self.audit, other.audit), (self.heard, other.heard)):
+            for key, sums in others.items():
+                of_key = ours.setdefault(key, {})
+                for name, number in sums.items():
+                    of_key[name] = of_key.get(name, 0) + number
         self.inputs += other.inputs
         self.parts += other.parts
         self.faults += other.faults

@@ -28,7 +28,7 @@ from pipelines.sinks.manifest import SPLIT_FILES
 from pipelines.sinks.parts import WriteParts, join_parts
 from pipelines.sources import registry
 from pipelines.sources.base import MessageSource
-from pipelines.stages import lessons, pools
+from pipelines.stages import lessons, pools, tuning
 from pipelines.stages.base import Item, Stage
 from pipelines.stages.logs import JoinLogs
 from pipelines.stages.mill import Mill, recipe_params
@@ -61,6 +61,12 @@ class Job:
         return max(1, min(256, sum(one.size for one in self.inputs) // _SHARD_BYTES))
 
     @property
+    def remarks(self) -> list[str]:
+        """What the suites' perturbers have to say before they start."""
+        languages = {language for one in self.inputs for language in registry.get(one.source).language.split(", ")}
+        return [f"suite {suite.name}: {remark}" for suite in self.recipe.suite_plan() for remark in suite.perturber.remarks(languages)]
+
+    @property
     def params(self) -> dict[str, dict[str, set[type]]]:
         """The lineage options of each suite, for the Parquet schemas."""
         return recipe_params(self.recipe, benchmarks.get(self.recipe.benchmark))
@@ -89,6 +95,8 @@ def make_job(
     }
     job = Job(recipe, seed, tuple(found), output, overwrite, corpora)
     _check_sources(job)
+    if recipe.keep_audio and files.is_remote(output):
+        raise UsageError(f"keep_audio writes audio files to a local folder, which {output} is not")
     return job
 
 
@@ -107,12 +115,15 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     if lessons.wanted(recipe):
         learned, learned_books = lessons.learn(engine, recipe, job.seed, folder, parsed.main, layout)
         written, side_books = [*written, learned], [*side_books, *learned_books]
+    if tuning.wanted(recipe):
+        found, found_books = tuning.learn(engine, recipe, job.seed, folder, parsed.main)
+        written, side_books = [*written, found], [*side_books, *found_books]
     side = layout
     if written:
         paths = engine.combine("find what was written aside", pools.PoolPaths(), engine.flatten("all that was written aside", written))
         side = engine.both("layout and what was written aside", layout, paths)
     benchmark = benchmarks.get(recipe.benchmark).bind(recipe, job.seed)
-    milled = engine.apply("mill", Mill(recipe, job.seed, benchmark, job.shards), parsed.main, side=side)
+    milled = engine.apply("mill", Mill(recipe, job.seed, benchmark, job.shards, folder), parsed.main, side=side)
     finished = benchmark.finish(engine, job, folder, milled.tagged["record"])
 
     pairs = engine.apply("compare across splits", CompareBand(), engine.group("bring similar dialogues together", milled.tagged["band"]))
@@ -197,15 +208,16 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
             _run_beam(lambda engine: graph(engine, job, output.aside), beam_options)
         books, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.aside, _BOOKS)), type=tuple[Books, Layout])
         files.remove(files.join(output.aside, _BOOKS))
-        for name in (*pools.pool_files(pools.requests(job.recipe)), lessons.FILE):
+        found = tuning.read(output.aside)
+        for name in (*pools.pool_files(pools.requests(job.recipe)), lessons.FILE, tuning.FILE):
             if files.size(files.join(output.aside, name)) is not None:
                 files.remove(files.join(output.aside, name))
         if books.faults:
             raise DialmillError("\n".join(sorted(books.faults)))
         books.check()
         _check_readable(job, books)
-        outputs = _finish_files(job, output.aside, books)
-        made = manifest.make(job, books, layout, outputs)
+        outputs = _finish_files(job, output.aside, books) + _audio_files(job, output.aside)
+        made = manifest.make(job, books, layout, outputs, found)
         card_text = card.make(job, made).encode()
         with files.create(files.join(output.aside, "README.md")) as stream:
             stream.write(card_text)
@@ -332,6 +344,14 @@ def _finish_files(job: Job, folder: str, books: Books) -> list[dict[str, Any]]:
         for made, size, digest in join_parts(folder, path, shards[path], job.params, is_map(schema)):
             outputs.append({"path": made, "sha256": digest, "bytes": size, "records": records[path], "schema": schema})
     return outputs
+
+
+def _audio_files(job: Job, folder: str) -> list[dict[str, Any]]:
+    """The lines of the audio that was kept, for the manifest."""
+    if not job.recipe.keep_audio:
+        return []
+    paths = sorted(path for suite in job.recipe.suites for path in Path(folder, "dialogues", suite, "audio").rglob("*") if path.is_file())
+    return [manifest.entry(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
 
 
 @cache

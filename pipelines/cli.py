@@ -174,6 +174,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
     parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
     parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
+    parser.add_argument("--keep-audio", action="store_true", help="leave the audio of speech suites beside them, in dialogues/SUITE/audio")
     parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the graph, and stop")
     _add_output_options(parser)
 
@@ -238,7 +239,7 @@ def _score(options: argparse.Namespace, beam_options: list[str]) -> int:
 
 
 def _settings(options: argparse.Namespace) -> list[str]:
-    return [*options.settings, *(["commercial=true"] if options.commercial else [])]
+    return [*options.settings, *(f"{key}=true" for key in ("commercial", "keep_audio") if getattr(options, key))]
 
 
 def _run(options: argparse.Namespace, recipe: Any, beam_options: list[str]) -> int:

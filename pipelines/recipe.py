@@ -36,7 +36,7 @@ class Recipe:
     `few_shot` is the share of train that stands in few_shot/ too, 0 for none; `hard_baselines` are those of which one at least must be wrong in a
     test_hard dialogue: auto (whichever of tracker and classifier the labels fit), or prediction files of your own; none lets the difficulty decide.
     `twins_from` (input, train, or the path of a corpus) says where suites of reworded turns take the words of other turns from; null leaves it to
-    each of them.
+    each of them. `keep_audio` leaves the audio of speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav.
     """
 
     benchmark: str
@@ -74,6 +74,7 @@ class Recipe:
     hard_baselines: list[str] = field(default_factory=lambda: ["auto"])
     # release
     held_out_labels: bool = False
+    keep_audio: bool = False
 
     def __post_init__(self) -> None:
         if not self.suites or len(set(self.suites)) < len(self.suites):

@@ -63,8 +63,13 @@ def sample(dialogues: Sequence[Dialogue], turns: int, seed: int) -> list[Dialogu
         if count >= turns:
             break
         chosen.append(dialogue)
-        count += sum(turn.speaker == "user" and bool(words(turn.utterance, dialogue.language)) for turn in dialogue.turns)
+        count += spoken_turns(dialogue)
     return chosen
+
+
+def spoken_turns(dialogue: Dialogue) -> int:
+    """How many user turns have something to speak."""
+    return sum(turn.speaker == "user" and bool(words(turn.utterance, dialogue.language)) for turn in dialogue.turns)
 
 
 def measured(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Errors], int]:
@@ -97,10 +102,17 @@ def calibrate(
     """
     if not dialogues:
         raise OptionError("speech: there are no dialogues to calibrate on")
-    start = _start(speech, dialogues[0].language)
-    searched = sample(dialogues, turns, seed)
-    names = {dialogue.source_id for dialogue in searched}
+    names = {dialogue.source_id for dialogue in sample(dialogues, turns, seed)}
     rest = [dialogue for dialogue in dialogues if dialogue.source_id not in names]
+    fitted, tried = bisect(speech, dialogues, seed, turns, steps)
+    held_out, parts, skipped = verify(fitted, sample(rest or dialogues, check_turns, seed + 1), seed + 1)
+    return fitted, Point(dict(fitted.given_snr() or {}), tuple(tried), held_out, parts, skipped)
+
+
+def bisect(speech: Speech, dialogues: Sequence[Dialogue], seed: int, turns: int, steps: int) -> tuple[Speech, list[tuple[float, float]]]:
+    """The perturber at the level that gives `speech.wer` on `turns` user turns drawn from `dialogues`, and the (shift in dB, WER) of each step."""
+    start = _start(speech)
+    searched = sample(dialogues, turns, seed)
     low, high = -_WIDEST, _WIDEST
     tried: list[tuple[float, float]] = []
     for _ in range(steps):
@@ -112,9 +124,7 @@ def calibrate(
             low = middle
         else:
             high = middle
-    fitted = _shifted(speech, start, _between(tried, speech.wer))
-    held_out, parts, skipped = verify(fitted, sample(rest or searched, check_turns, seed + 1), seed + 1)
-    return fitted, Point(dict(fitted.given_snr() or {}), tuple(tried), held_out, parts, skipped)
+    return _shifted(speech, start, _between(tried, speech.wer)), tried
 
 
 def verify(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> tuple[Rate, dict[str, Rate], int]:
@@ -131,7 +141,7 @@ def verify(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> tuple[Ra
     return corpus_rate(every), {name: corpus_rate(groups[name]) for name in sorted(groups)}, skipped
 
 
-def _start(speech: Speech, language: str) -> dict[str, float]:
+def _start(speech: Speech) -> dict[str, float]:
     given = speech.given_snr()
     return given if given is not None else {kind: _START.get(kind, 12.0) for kind in speech.kinds()}
 
@@ -153,7 +163,7 @@ def _between(tried: Sequence[tuple[float, float]], target: float) -> float:
 
 def keep(speech: Speech, language: str, point: Point, what: str) -> None:
     """Stores the search's curve for every kind of noise, so that a rebuild with these options doesn't search again."""
-    start = _start(speech, language)
+    start = _start(speech)
     steps = sorted(point.steps)
     for kind, level in start.items():
         curve = points.Curve(tuple(round(level + shift, 2) for shift, _ in steps), tuple(rate for _, rate in steps))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from schemas import Dialogue, SkippedTurn, Turn
 
-from ..base import DialoguePerturber, Made, OptionError, Perturber
+from ..base import DialoguePerturber, Made, OptionError, Perturber, variant_of
 from ..rng import Rng
 from . import asr as recognisers
 from . import confusion, noise, points
@@ -28,6 +30,8 @@ from .wer import edit_errors, unify
 Engine = Literal["auto", "audio", "text"]
 #: The kinds of noise in a "mix"; every dialogue has one.
 MIX = ("white", "pink", "babble")
+#: An environment variable: where it is set, "auto" is the text channel, whatever engines are installed.
+NO_AUDIO = "DIALMILL_NO_AUDIO"
 
 
 class Plan(NamedTuple):
@@ -55,7 +59,8 @@ class Speech(DialoguePerturber):
         asr: the recogniser ("whisper", "whisper:base", "whisper:PATH", "openai-whisper:tiny.en", "pocketsphinx"), or "auto": whisper.
         voices: how many of the engine's voices take part, or their names separated by ``|``. A speaker keeps one voice through a dialogue.
         noise: "white", "pink", "babble", "mix" (one of those for each dialogue), "none", or a folder of recordings.
-        snr: "auto" finds it from `wer`; else dB ("12"), or dB by kind ("white=14|pink=10|babble=16"); `wer` is then only a description.
+        snr: "auto" finds it from `wer`: in a build by a search on a sample of the corpus (`tuning`), else from a curve measured on MultiWOZ; "curve"
+            takes the curve in builds too; else dB ("12"), or dB by kind ("white=14|pink=10|babble=16"), and `wer` is then only a description.
         spread: every turn's SNR lies up to this many dB above or below, evenly.
         telephone, reverb, clipping: the band of a telephone; reverberation time in seconds; share of samples clipped, in [0, 0.5].
         ceiling: a transcript with a higher WER is taken for a hallucination and drawn again.
@@ -64,7 +69,8 @@ class Speech(DialoguePerturber):
         model: the text channel's model: "auto" for the one that comes with dialmill, or a file made by
             ``python -m perturbers.speech.confusion train``.
         cache: a folder for what engines made, "" for ``DIALMILL_CACHE`` or the user's cache folder, "off" for none.
-        keep_audio: a folder to write every turn's audio to, as WAV with a JSON file beside it (voice, noise, n-best); "" for none.
+        keep_audio: a folder to write every turn's audio to, NAME/VARIANT/TURN.wav (`kept_name`), each with a JSON file beside it (voice, noise,
+            n-best); "" for none. Builds have the recipe key `keep_audio` for it.
     """
 
     wer: float = 0.3
@@ -182,8 +188,7 @@ class Speech(DialoguePerturber):
 
     def _keep(self, studio: Studio, dialogue: Dialogue, turn: Turn, condition: Condition, transcript: Transcript, key: tuple[object, ...]) -> None:
         if self.keep_audio:
-            name, variant = re.sub(r"[^\w.-]", "_", dialogue.source_id), str(key[-1])
-            path = Path(self.keep_audio) / name / variant / f"{turn.turn}.wav"
+            path = Path(self.keep_audio) / kept_name(dialogue.source_id, variant_of(int(str(key[-1]))), turn.turn)
             studio.keep(speakable(turn.utterance, dialogue.language), condition, transcript, path)
 
     def _by_text(self, language: str, turns: Sequence[Turn], spoken: dict[int, tuple[Word, ...]], key: tuple[object, ...]) -> dict[int, Turn]:
@@ -198,15 +203,15 @@ class Speech(DialoguePerturber):
 
     def _audio(self, language: str) -> Plan | None:
         """The audio path for a language; None where it is not asked for, or asked for by "auto" and not here."""
-        if self.engine == "text":
+        if not self.has_audio():
             return None
         try:
             return self.plan(language)
         except EngineMissing:
             return None
 
-    def plan(self, language: str) -> Plan:
-        """The audio path for a language.
+    def plan(self, language: str, tuned: bool = False) -> Plan:
+        """The audio path for a language; where it is still to be `tuned`, without the SNRs that `wer` asks for.
 
         Raises:
             EngineMissing: an engine, its weights, a voice for the language, or the operating point is missing.
@@ -214,7 +219,7 @@ class Speech(DialoguePerturber):
         tts = voices_.DEFAULTS[language] if self.tts == "auto" else self.tts
         studio = _studio(tts, self.asr, language, self.nbest, self.cache, self.engine == "audio")
         chosen = voices_.choose_voices(studio.tts, language, self.voices)
-        return Plan(studio, chosen, {kind: self._snr(kind, studio) for kind in self.kinds()})
+        return Plan(studio, chosen, {} if tuned else {kind: self._snr(kind, studio) for kind in self.kinds()})
 
     def kinds(self) -> tuple[str, ...]:
         if self.noise == "mix":
@@ -224,7 +229,7 @@ class Speech(DialoguePerturber):
         return (self.noise,)
 
     def given_snr(self) -> dict[str, float] | None:
-        if self.snr == "auto":
+        if self.snr in ("auto", "curve"):
             return None
         parts = [part.partition("=") for part in self.snr.split("|")]
         try:
@@ -250,15 +255,19 @@ class Speech(DialoguePerturber):
             return given[kind]
         if kind == "none":
             return 100.0
-        plain = self.effects == {key: getattr(Speech, key) for key in self.effects}
-        curve = points.shipped(studio.tts.name, _plain_asr(studio), kind) if plain else None
-        curve = curve or points.stored(self._point_name(kind, studio), self.cache_folder)
+        curve = self.curve(kind, studio)
         if curve is None:
             raise EngineMissing(
                 f"speech: how much {kind} noise gives a WER of {self.wer:g} with {studio.tts.name}, {studio.asr.digest} and these options has not "
                 "been measured yet; measure it by python -m perturbers.speech.calibrate, or give snr="
             )
         return round(curve.snr_for(self.wer), 2)
+
+    def curve(self, kind: str, studio: Studio) -> points.Curve | None:
+        """How the WER falls with the SNR for a kind of noise, as it comes with dialmill or was measured here; None where nobody measured it."""
+        plain = self.effects == {key: getattr(Speech, key) for key in self.effects}
+        found = points.shipped(studio.tts.name, plain_asr(studio), kind) if plain else None
+        return found or points.stored(self._point_name(kind, studio), self.cache_folder)
 
     def _point_name(self, kind: str, studio: Studio) -> str:
         return points.setting(studio.tts.digest, studio.asr.digest, studio.language, studio.noise_name(kind), self.effects)
@@ -271,6 +280,44 @@ class Speech(DialoguePerturber):
     def cache_folder(self) -> Path | None:
         """The folder of `cache`, None for the default one."""
         return _folder(self.cache)
+
+    def has_audio(self) -> bool:
+        """Whether the audio path is wanted, be it here or not."""
+        return self.engine != "text" and not (self.engine == "auto" and bool(os.environ.get(NO_AUDIO)))
+
+    # What builds ask for.
+
+    def tunable(self) -> bool:
+        return self.snr == "auto" and any(self.audio_missing(language) is None for language in self.languages)
+
+    def audio_missing(self, language: str) -> str | None:
+        """Why a language has no audio path here, be it wanted or not; None where it has one."""
+        if not self.has_audio():
+            return "the text channel was asked for"
+        try:
+            self.plan(language, tuned=True)
+        except EngineMissing as missing:
+            return str(missing)
+        return None
+
+    def tune(self, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
+        from .tuning import tune
+
+        return tune(self, dialogues, seed)
+
+    def with_tuning(self, found: Mapping[str, Any]) -> Speech:
+        from .tuning import tuned
+
+        return tuned(self, found)
+
+    def keeping(self, folder: str) -> Speech:
+        return replace(self, keep_audio=folder)
+
+    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
+        if self.engine != "auto" or not self.has_audio():
+            return ()
+        missing = {language: self.audio_missing(language) for language in sorted(self.languages & set(languages))}
+        return tuple(f"no audio path for {one!r} here, so the text channel makes its errors ({why})" for one, why in missing.items() if why)
 
     def speaker(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[str, ...]:
         """The voice and the kind of noise that a dialogue gets; empty for the text channel."""
@@ -307,6 +354,15 @@ def _params(speech: Speech) -> dict[str, Any]:
     return values
 
 
+def kept_name(source_id: str, variant: int, turn: int) -> str:
+    """Where below a folder of kept audio the audio of a turn lies."""
+    safe = re.sub(r"[^\w.-]", "_", source_id)
+    if safe != source_id or safe.startswith("."):
+        # Two ids may look alike as names of folders.
+        safe = f"{safe.lstrip('.')[:80]}-{hashlib.sha256(source_id.encode()).hexdigest()[:8]}"
+    return f"{safe}/{variant}/{turn}.wav"
+
+
 def _folder(cache: str) -> Path | None:
     return None if cache in ("", "off") else Path(cache)
 
@@ -318,6 +374,6 @@ def _studio(tts: str, asr: str, language: str, nbest: int, cache: str, network: 
     return Studio(voices_.make(tts, store), recognisers.make(asr, language, nbest, network), language, store)
 
 
-def _plain_asr(studio: Studio) -> str:
+def plain_asr(studio: Studio) -> str:
     """The recogniser's name as the shipped operating points have it: engine and first digits of the model's digest."""
     return " ".join(studio.asr.digest.split()[:2])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .cache import default_folder, digest, write_whole
 
@@ -17,6 +17,17 @@ class Curve(NamedTuple):
 
     snr: tuple[float, ...]
     wer: tuple[float, ...]
+
+    def wer_at(self, snr: float) -> float:
+        """The WER at an SNR, that of the nearest end beyond them."""
+        falling = _falling(self.wer)
+        if snr <= self.snr[0]:
+            return falling[0]
+        for place in range(1, len(falling)):
+            if snr <= self.snr[place]:
+                share = (snr - self.snr[place - 1]) / (self.snr[place] - self.snr[place - 1])
+                return falling[place - 1] + share * (falling[place] - falling[place - 1])
+        return falling[-1]
 
     def snr_for(self, target: float) -> float:
         """The SNR at which the WER is `target`; the nearest end of the curve where it is never reached."""
@@ -48,11 +59,15 @@ def setting(tts: str, asr: str, language: str, noise: str, effects: Mapping[str,
 
 
 @cache
-def _shipped() -> dict[str, Curve]:
+def _data() -> dict[str, Any]:
     text = (resources.files("perturbers.speech") / "data" / "points.json").read_text("utf-8")
-    return {
-        f"{entry['tts']}|{entry['asr']}|{entry['noise']}": Curve(tuple(entry["snr"]), tuple(entry["wer"])) for entry in json.loads(text)["curves"]
-    }
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+@cache
+def _shipped() -> dict[str, Curve]:
+    return {f"{entry['tts']}|{entry['asr']}|{entry['noise']}": Curve(tuple(entry["snr"]), tuple(entry["wer"])) for entry in _data()["curves"]}
 
 
 def shipped(tts: str, asr: str, noise: str) -> Curve | None:
@@ -71,6 +86,23 @@ def stored(name: str, folder: Path | None = None) -> Curve | None:
         return Curve(tuple(entry["snr"]), tuple(entry["wer"]))
     except (OSError, ValueError, KeyError):
         return None
+
+
+def corpus_point(name: str, folder: Path | None = None) -> dict[str, float] | None:
+    """The SNR by kind of noise that was found for a corpus: for one that dialmill comes with, or stored here by a former run."""
+    found = _data()["corpora"].get(name)
+    if found is None:
+        try:
+            found = json.loads(_path(name, folder).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+    levels = found.get("snr")
+    return {str(kind): float(level) for kind, level in levels.items()} if isinstance(levels, dict) else None
+
+
+def store_corpus_point(name: str, snr: Mapping[str, float], about: Mapping[str, object], folder: Path | None = None) -> None:
+    """Stores what was found for a corpus."""
+    write_whole(_path(name, folder), json.dumps({**about, "snr": dict(snr)}, indent=1).encode())
 
 
 def store(name: str, curve: Curve, about: Mapping[str, object], folder: Path | None = None) -> Path:

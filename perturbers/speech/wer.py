@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -103,17 +103,34 @@ class Rate(NamedTuple):
 
 
 def corpus_rate(parts: Iterable[Errors]) -> Rate:
-    """All errors by all reference words, with a 95 % interval.
+    """All errors by all reference words, with a 95 % interval."""
+    sums: dict[str, int] = {}
+    for part in parts:
+        add_to_sums(sums, part)
+    return rate_of_sums(sums)
+
+
+def add_to_sums(sums: dict[str, int], part: Errors) -> None:
+    """Adds an utterance to what `rate_of_sums` needs: counts that add up in any order."""
+    of_part = (1, part.total, part.length, part.total**2, part.total * part.length, part.length**2)
+    for name, number in zip(_SUMS, of_part, strict=True):
+        sums[name] = sums.get(name, 0) + number
+
+
+_SUMS = ("turns", "errors", "length", "errors_squared", "errors_by_length", "length_squared")
+
+
+def rate_of_sums(sums: Mapping[str, int]) -> Rate:
+    """The corpus rate.
 
     Utterances, not words, are what was drawn, and their errors come in bursts; so the variance is that of a ratio of sums over utterances (delta
     method), as a bootstrap over utterances gives it (Bisani and Ney 2004), without its randomness.
     """
-    found = list(parts)
-    length = sum(part.length for part in found)
-    total = sum(part.total for part in found)
+    n, total, length, squared, mixed, lengths = (sums.get(name, 0) for name in _SUMS)
     if not length:
-        return Rate(0.0, 0.0, 0.0, len(found), 0)
+        return Rate(0.0, 0.0, 0.0, n, 0)
     rate = total / length
-    n = len(found)
-    spread = math.sqrt(n / max(n - 1, 1) * sum((part.total - rate * part.length) ** 2 for part in found)) / length
+    # In whole numbers until the end, so that nothing is lost between large sums: sum((errors - rate * length)^2) * length^2.
+    scatter = squared * length**2 - 2 * mixed * total * length + lengths * total**2
+    spread = math.sqrt(n / max(n - 1, 1) * (scatter / length**2)) / length
     return Rate(rate, max(0.0, rate - 1.96 * spread), rate + 1.96 * spread, n, length)

@@ -6,24 +6,21 @@ all reference words, for Chinese by all reference characters.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
 from pipelines.errors import InputError, UsageError
-from schemas import Dialogue, Turn
+from pipelines.stages.heard import Conditions, measured, snr_order
+from schemas import Dialogue
 
 from .base import versions
 from .gold import records
 from .tables import Table, number
 
 _SPLITS = ("train", "valid", "test")
-_CONDITION = re.compile(r"(voice|noise): (.+)|turn (\d+): (-?[\d.]+) dB")
-#: SNRs are told in steps of so many dB.
-_STEP = 3
 _STATUSES = ("kept", "changed", "lost")
 
 
@@ -49,16 +46,14 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
     for dialogue in found:
         dialogues += 1
         languages.add(dialogue.language)
-        conditions, failed = _conditions(dialogue)
-        skipped += len(failed)
-        for turn in dialogue.turns:
-            if turn.speaker != "user" or turn.inserted:
-                continue
+        conditions = Conditions(dialogue)
+        skipped += len(conditions.failed)
+        for turn, under in measured(dialogue, conditions):
             of_turn = errors(turn.source_text, turn.utterance, dialogue.language)
             if of_turn.length:
                 spoken.append(of_turn)
                 raw.append(raw_errors(turn.source_text, turn.utterance, dialogue.language))
-                for group in conditions(turn):
+                for group in under:
                     groups[group].append(of_turn)
             for span in turn.spans:
                 counts = slots.setdefault(f"{span.domain}-{span.slot}", dict.fromkeys(_STATUSES, 0))
@@ -70,7 +65,7 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
     rate, plain = corpus_rate(spoken), corpus_rate(raw)
     chinese = "zh" in languages
     by: dict[str, dict[str, Any]] = {}
-    for (kind, label), parts in sorted(groups.items(), key=lambda item: (item[0][0], _order(item[0][1]))):
+    for (kind, label), parts in sorted(groups.items(), key=lambda item: (item[0][0], snr_order(item[0][1]))):
         by.setdefault(kind, {})[label] = corpus_rate(parts)._asdict()
     totals = [sum(column) for column in zip(*spoken, strict=True)]
     return {
@@ -134,34 +129,6 @@ def _is_speech(folder: Path) -> bool:
         if first is not None:
             return any(step.step.startswith("speech@") for step in first.lineage)
     return False
-
-
-def _conditions(dialogue: Dialogue) -> tuple[Any, Sequence[int]]:
-    """What each turn was spoken under, as (kind, label) pairs, and the turns that no transcript was had of."""
-    whole: list[tuple[str, str]] = []
-    levels: dict[int, str] = {}
-    failed: list[int] = []
-    for step in dialogue.lineage:
-        if not step.step.startswith("speech@"):
-            continue
-        failed += [skip.turn for skip in step.skipped if skip.reason != "unspeakable"]
-        for reason in step.reasons:
-            match = _CONDITION.fullmatch(reason)
-            if match and match[1]:
-                whole.append((match[1], match[2]))
-            elif match:
-                low = int(float(match[4]) // _STEP) * _STEP
-                levels[int(match[3])] = f"{low} to {low + _STEP} dB"
-
-    def of(turn: Turn) -> list[tuple[str, str]]:
-        return [*whole, *([("snr", levels[turn.turn])] if turn.turn in levels else [])]
-
-    return of, failed
-
-
-def _order(label: str) -> tuple[float, str]:
-    match = re.match(r"-?\d+ to ", label)
-    return (float(match[0][:-4]) if match else 0.0, label)
 
 
 def tables(scores: dict[str, Any]) -> list[Table]:

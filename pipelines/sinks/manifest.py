@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import benchmarks
 from pipelines.noesis.audit import rates, suspicions
+from pipelines.stages.heard import report
 from schemas.version import VERSION
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def entry(path: str, content: bytes) -> dict[str, Any]:
 _WORDED = re.compile(r".*: (\w+) turns worded as (\w+) ones", re.DOTALL)
 
 
-def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The manifest of a finished run. Holds no time and no machine, so that equal jobs give equal bytes."""
-    warnings = list(layout.warnings)
+def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]], tuned: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The manifest of a finished run. Holds no time and no machine, so that equal jobs give equal bytes. `tuned` is what suites found out first."""
+    warnings = [*layout.warnings, *job.remarks]
     absent = books.notes.get("listed_but_absent", 0)
     if absent:
         warnings.append(f"{absent} ids stand in split lists but not in the input")
@@ -78,6 +79,7 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]]) 
         "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(books.overlap.items())},
         "notes": dict(sorted(books.notes.items())),
         **({"audit": audited} if audited else {}),
+        **({"speech": {"heard": report(books.heard), "tuned": tuned or {}}} if books.heard else {}),
         "warnings": warnings,
     }
 

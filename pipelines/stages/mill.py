@@ -10,6 +10,7 @@ import msgspec
 
 from perturbers import Chain, Perturber, Skipped, variants
 from perturbers.rewriter import lent_from
+from pipelines import files
 from pipelines.benchmarks import Benchmark
 from pipelines.recipe import Recipe
 from schemas import Dialogue, Step
@@ -17,7 +18,7 @@ from schemas.arrow import complete_options
 from schemas.dialogue import STANDARD, encode, unpack
 from schemas.validate import Validator, check_dialogue
 
-from . import lessons
+from . import heard, lessons, tuning
 from .base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
 from .hard import hard_copy
 from .overlap import banded, signature
@@ -54,8 +55,8 @@ class Mill(Stage):
 
     tags = ("out", "band", "record")
 
-    def __init__(self, recipe: Recipe, seed: int, benchmark: Benchmark, shards: int) -> None:
-        self.recipe, self.seed, self.benchmark, self.shards = recipe, seed, benchmark, shards
+    def __init__(self, recipe: Recipe, seed: int, benchmark: Benchmark, shards: int, folder: str) -> None:
+        self.recipe, self.seed, self.benchmark, self.shards, self.folder = recipe, seed, benchmark, shards, folder
 
     def setup(self) -> None:
         self.suites = self.recipe.suite_plan()
@@ -70,7 +71,7 @@ class Mill(Stage):
         assert side is not None
         layout, aside = side if isinstance(side, tuple) else (side, {})
         if not self.bound:
-            self.suites = [suite._replace(perturber=bind(suite.perturber, aside)) for suite in self.suites]
+            self.suites = [suite._replace(perturber=self._bound(suite.name, suite.perturber, aside)) for suite in self.suites]
             self.lessons = lessons.bind(aside, self.recipe)
             self.bound = True
         split, reason = layout.assign(fact, self.recipe)
@@ -108,6 +109,7 @@ class Mill(Stage):
                     yield "out", Reject(name, made.reason, evidence, file, index, source_id, name, variant).out().item(1)
                     continue
                 self._count_turns(name, source, made)
+                heard.count(made, name, self.seed, self.books.heard)
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=self._complete(made, name))
                 yield from self._emit(made, name, file, index)
         if self.emitted:
@@ -131,6 +133,11 @@ class Mill(Stage):
     def _complete(self, dialogue: Dialogue, suite: str) -> tuple[Step, ...]:
         """The lineage, every step of a suite with the same option keys, so that JSON lines and Parquet rows are equal."""
         return tuple(step.replace(params=complete_options(step.params, self.params[suite])) for step in dialogue.lineage)
+
+    def _bound(self, suite: str, perturber: Perturber, aside: dict[str, str]) -> Perturber:
+        """The perturber of a suite with its pools, tuned, and keeping its audio where that is wanted."""
+        ready: Perturber = tuning.bind(bind(perturber, aside), suite, aside)
+        return ready.keeping(files.join(self.folder, "dialogues", suite, "audio")) if self.recipe.keep_audio else ready
 
     def _variants(self, perturber: Perturber, source: Dialogue, count: int) -> Iterable[Dialogue | Skipped]:
         """The variants of one dialogue. A perturber that fails on it costs the variants that were still to come, not the run."""

@@ -1,0 +1,127 @@
+"""Tunes the audio path to the corpus that it will read out: how hard its words are decides, beside the noise, how many are misheard.
+
+How the WER falls with the SNR is known for the engines that come with dialmill, from other text. A corpus moves that curve to one side; two rounds
+on a keyed sample find out by how many dB, the second at the level that the first one asks for, with other turns and other noise. Where no curve is
+known the level is searched by bisection (`calibrate.bisect`). What is found is stored by everything that decides it, so that a rebuild doesn't
+search. The check on turns that took no part, with fresh noise, is the suite itself, whose WER stands in the manifest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from schemas import Dialogue
+
+from . import points
+from .cache import digest
+from .calibrate import bisect, measured, spoken_turns
+from .wer import corpus_rate
+
+if TYPE_CHECKING:
+    from .channel import Plan, Speech
+
+#: User turns in each of the two rounds, and in each step of a bisection, at most.
+TURNS, BISECTION_TURNS, BISECTION_STEPS = 150, 80, 5
+#: How far a corpus can lie from the known curve, in dB.
+_WIDEST = 12.0
+#: Raised whenever the search comes to other levels.
+_VERSION = 1
+
+
+def tune(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
+    """What `tuned` needs: {"snr": dB by kind of noise, and how it was found}. Empty where there is nothing to tune: no audio path, no noise, no
+    dialogues. Of several languages the one with the most dialogues counts.
+
+    Args:
+        dialogues: a sample, in an order that does not depend on the run.
+        seed: the run seed.
+    """
+    if not dialogues or speech.noise == "none":
+        return {}
+    language = Counter(dialogue.language for dialogue in dialogues).most_common(1)[0][0]
+    own = [dialogue for dialogue in dialogues if dialogue.language == language and spoken_turns(dialogue)]
+    if speech.audio_missing(language) is not None or not own:
+        return {}
+    plan = speech.plan(language, tuned=True)
+    rounds = _halves(own)
+    name = _name(speech, plan, rounds, seed)
+    known = points.corpus_point(name, speech.cache_folder)
+    if known is not None and set(known) == set(speech.kinds()):
+        return {"snr": known, "point": name, "language": language, "steps": []}
+    curves = {kind: speech.curve(kind, plan.studio) for kind in speech.kinds()}
+    whole = {kind: curve for kind, curve in curves.items() if curve is not None}
+    if len(whole) == len(curves):
+        snr, steps = _shift(speech, whole, rounds, seed)
+    else:
+        fitted, tried = bisect(speech, own, seed, BISECTION_TURNS, BISECTION_STEPS)
+        snr, steps = dict(fitted.given_snr() or {}), [list(one) for one in tried]
+    if speech.cache != "off":
+        points.store_corpus_point(name, snr, {"wer": speech.wer, "steps": steps}, speech.cache_folder)
+    return {"snr": snr, "point": name, "language": language, "steps": steps}
+
+
+def tuned(speech: Speech, found: Mapping[str, Any]) -> Speech:
+    """The perturber at the level that `tune` found."""
+    return speech.with_snr(found["snr"]) if found else speech
+
+
+def _halves(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Two sets of different dialogues, of `TURNS` user turns each; of a small corpus, its halves."""
+    most = min(TURNS, sum(spoken_turns(dialogue) for dialogue in dialogues) // 2)
+    halves: tuple[list[Dialogue], list[Dialogue]] = ([], [])
+    reached = [0, 0]
+    for dialogue in dialogues:
+        place = 0 if reached[0] <= reached[1] else 1
+        if reached[place] < most or not halves[place]:
+            halves[place].append(dialogue)
+            reached[place] += spoken_turns(dialogue)
+    return halves[0], halves[1] or halves[0]
+
+
+def _name(speech: Speech, plan: Plan, rounds: tuple[list[Dialogue], list[Dialogue]], seed: int) -> str:
+    """The name of the point: engines by their models (a library's version moves the WER by less than the search can see), options, texts, seed."""
+    from .channel import plain_asr
+
+    texts = [[turn.utterance for turn in dialogue.turns if turn.speaker == "user"] for half in rounds for dialogue in half]
+    noise = {kind: plan.studio.noise_name(kind) for kind in speech.kinds()}
+    engines = [plan.studio.tts.name, plain_asr(plan.studio), plan.studio.language]
+    return digest("corpus point", _VERSION, speech.step, engines, noise, speech.effects, speech.wer, texts, seed)
+
+
+def _shift(
+    speech: Speech, curves: Mapping[str, points.Curve], rounds: tuple[list[Dialogue], list[Dialogue]], seed: int
+) -> tuple[dict[str, float], list[list[float]]]:
+    """SNRs, and (shift in dB, measured WER) of both rounds."""
+    start = {kind: curve.snr_for(speech.wer) for kind, curve in curves.items()}
+    offset, weighted, words = 0.0, 0.0, 0
+    steps: list[list[float]] = []
+    for number, half in enumerate(rounds):
+        levels = {kind: round(level + offset, 2) for kind, level in start.items()}
+        found, _ = measured(_at(speech, levels), half, seed + 1 + number)
+        rate = corpus_rate(found)
+        steps.append([round(offset, 2), rate.rate])
+        # The offset at which the curves, moved by it, give what was measured; both rounds count by their words.
+        weighted += rate.length * _offset(curves, levels, rate.rate)
+        words += rate.length
+        offset = weighted / max(words, 1)
+    return {kind: round(level + offset, 2) for kind, level in start.items()}, steps
+
+
+def _at(speech: Speech, levels: Mapping[str, float]) -> Speech:
+    return replace(speech.with_snr(dict(levels)), keep_audio="")
+
+
+def _offset(curves: Mapping[str, points.Curve], levels: Mapping[str, float], rate: float) -> float:
+    """By how many dB the corpus is harder than the curves say: where their mean, moved, passes through `rate` at `levels`."""
+    low, high = -_WIDEST, _WIDEST
+    for _ in range(40):
+        middle = (low + high) / 2
+        mean = sum(curve.wer_at(levels[kind] - middle) for kind, curve in curves.items()) / len(curves)
+        if mean < rate:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

@@ -1,0 +1,105 @@
+"""What perturbers find out on a sample of the corpus before they perturb it: the speech channel, how much noise gives the WER asked for.
+
+The sample is the dialogues of the lowest keyed ranks, so that it depends neither on the order of the input nor on how it is spread over workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from perturbers.rng import key_number
+from pipelines import files
+from pipelines.recipe import Recipe
+from schemas.dialogue import unpack
+
+from .base import Item, Stage, unsqueeze
+from .split import Fact
+
+if TYPE_CHECKING:
+    from pipelines.engine import Engine
+
+#: Dialogues in the sample, and the file that holds what was found while a run lasts.
+DIALOGUES = 150
+FILE = "tuning.msgpack"
+
+
+def wanted(recipe: Recipe) -> bool:
+    """Whether a suite of the recipe is to be tuned."""
+    return any(suite.perturber.tunable() for suite in recipe.suite_plan())
+
+
+class RankDialogues(Stage):
+    """Every dialogue with its rank."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
+        _, _, fact, packed, _ = msgspec.msgpack.decode(element[1], type=tuple[str, int, Fact, bytes, bytes])
+        yield "main", (element[0], msgspec.msgpack.encode((key_number(self.seed, "tuning", fact.source_id), packed)))
+
+
+class KeepSample:
+    """Combiner: the `DIALOGUES` of the lowest ranks, packed, in their order."""
+
+    def create(self) -> list[tuple[int, str, bytes]]:
+        """None."""
+        return []
+
+    def add(self, state: list[tuple[int, str, bytes]], item: Item) -> list[tuple[int, str, bytes]]:
+        """Adds a dialogue."""
+        rank, packed = msgspec.msgpack.decode(item[1], type=tuple[int, bytes])
+        state.append((rank, item[0], packed))
+        return state if len(state) < 4 * DIALOGUES else sorted(state)[:DIALOGUES]
+
+    def merge(self, states: Iterable[list[tuple[int, str, bytes]]]) -> list[tuple[int, str, bytes]]:
+        """All of them."""
+        return sorted((rank, name, packed) for state in states for rank, name, packed in state)[:DIALOGUES]
+
+    def layout(self, state: list[tuple[int, str, bytes]]) -> list[bytes]:
+        """The sample."""
+        return [packed for _, _, packed in sorted(state)[:DIALOGUES]]
+
+
+class Tune(Stage):
+    """Tunes every suite that wants it and writes what was found into a file in `folder`; gives its path. Side input: the sample."""
+
+    def __init__(self, folder: str, recipe: Recipe, seed: int) -> None:
+        self.folder, self.recipe, self.seed = folder, recipe, seed
+
+    def process(self, element: object, side: list[bytes] | None = None) -> Iterable[tuple[str, Item]]:
+        assert side is not None
+        dialogues = [unpack(unsqueeze(packed)) for packed in side]
+        suites = [suite for suite in self.recipe.suite_plan() if suite.perturber.tunable()]
+        found = {suite.name: suite.perturber.tune(dialogues, self.seed) for suite in suites}
+        path = files.join(self.folder, FILE)
+        with files.create(path) as stream:
+            stream.write(msgspec.msgpack.encode(found))
+        yield "main", (FILE, path.encode())
+
+
+def learn(engine: Engine, recipe: Recipe, seed: int, folder: str, parsed: Any) -> tuple[Any, list[Any]]:
+    """The part of the graph that tunes: (where it lies, as `stages.pools.PoolPaths` takes it; books)."""
+    ranked = engine.apply("rank dialogues for tuning", RankDialogues(seed), parsed)
+    sample = engine.combine("sample for tuning", KeepSample(), ranked.main)
+    tuned = engine.apply("tune", Tune(folder, recipe, seed), engine.create("tuning", [0]), side=sample)
+    return tuned.main, [ranked.books, tuned.books]
+
+
+def read(folder: str) -> dict[str, dict[str, Any]]:
+    """What the suites of a run found out, by suite; those that found nothing are left out."""
+    path = files.join(folder, FILE)
+    return {suite: found for suite, found in _read(path).items() if found} if files.size(path) is not None else {}
+
+
+def _read(path: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = msgspec.msgpack.decode(files.read_bytes(path))
+    return found
+
+
+def bind(perturber: Any, suite: str, paths: dict[str, str]) -> Any:
+    """The perturber of a suite, tuned."""
+    return perturber.with_tuning(_read(paths[FILE]).get(suite, {})) if FILE in paths else perturber
