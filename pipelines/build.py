@@ -112,16 +112,13 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     parsed = engine.apply("parse and filter", _parser(job, contribute), engine.group("join the pieces of a dialogue", read.main))
     layout = engine.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
     written, side_books = gather_pools(engine, job, folder, wanted, layout, parsed.tagged["pool"], licences) if wanted else ([], [])
-    if lessons.wanted(recipe):
-        learned, learned_books = lessons.learn(engine, recipe, job.seed, folder, parsed.main, layout)
-        written, side_books = [*written, learned], [*side_books, *learned_books]
+    learned, learned_books = lessons.learn(engine, recipe, job.seed, folder, parsed.main, layout)
+    written, side_books = [*written, learned], [*side_books, *learned_books]
     if tuning.wanted(recipe):
         found, found_books = tuning.learn(engine, recipe, job.seed, folder, parsed.main)
         written, side_books = [*written, found], [*side_books, *found_books]
-    side = layout
-    if written:
-        paths = engine.combine("find what was written aside", pools.PoolPaths(), engine.flatten("all that was written aside", written))
-        side = engine.both("layout and what was written aside", layout, paths)
+    paths = engine.combine("find what was written aside", pools.PoolPaths(), engine.flatten("all that was written aside", written))
+    side = engine.both("layout and what was written aside", layout, paths)
     benchmark = benchmarks.get(recipe.benchmark).bind(recipe, job.seed)
     milled = engine.apply("mill", Mill(recipe, job.seed, benchmark, job.shards, folder), parsed.main, side=side)
     finished = benchmark.finish(engine, job, folder, milled.tagged["record"])

@@ -120,6 +120,16 @@ def _parser() -> argparse.ArgumentParser:
     _add_output_options(score)
     score.set_defaults(run=_score)
 
+    baseline = commands.add_parser("predict-baseline", help="predictions of a light baseline, as `score` takes them")
+    baseline.add_argument("benchmark", metavar="BENCHMARK", help="see `dialmill list benchmarks`")
+    baseline.add_argument("--gold", required=True, metavar="DIR", help="the folder to predict for; its training part is learned from")
+    baseline.add_argument("--output", required=True, metavar="FILE", help="the prediction file, or - for standard output")
+    baseline.add_argument("--suite", metavar="NAME", help="one suite (default: all; of next-utterance selection the first, subtask_1)")
+    baseline.add_argument("--split", default="test", metavar="NAME", help="the split to predict (default test)")
+    baseline.add_argument("--baseline", metavar="NAME", help="which baseline (default: the benchmark's first)")
+    _add_output_options(baseline)
+    baseline.set_defaults(run=_predict_baseline)
+
     validate = commands.add_parser("validate", help="check a file of a known kind, ours or a source's, record by record")
     validate.add_argument("path", metavar="PATH", help="a file, or a folder whose files of known kinds are checked")
     validate.add_argument("--schema", metavar="NAME", help="see `dialmill list schemas`; inferred without")
@@ -235,6 +245,26 @@ def _score(options: argparse.Namespace, beam_options: list[str]) -> int:
             _write_text(path, made(scores))
     if not options.quiet and "-" not in (options.json_file, options.markdown, options.latex):
         print(command.text(scores))
+    return 0
+
+
+def _predict_baseline(options: argparse.Namespace, beam_options: list[str]) -> int:
+    from pipelines.baselines.predictors import predict
+
+    _check_json(options)
+    _check_json(argparse.Namespace(json_file=options.output))
+    made = predict(options.benchmark, options.gold, options.suite, options.split, options.baseline)
+    if options.output == "-":
+        sys.stdout.write(made.content.decode())
+    else:
+        try:
+            Path(options.output).write_bytes(made.content)
+        except OSError as error:
+            raise DialmillError(f"{options.output}: can't be written: {error.strerror}") from None
+    told = {"benchmark": options.benchmark, "schema": made.schema, "predicted": made.predicted, "trained_on": made.trained, "output": options.output}
+    _write_json(options, told)
+    if not options.quiet and "-" not in (options.json_file, options.output):
+        print(f"{made.predicted:,} predictions ({made.schema}), learned from {made.trained}: {options.output}")
     return 0
 
 

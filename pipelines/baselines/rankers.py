@@ -12,6 +12,7 @@ from math import sqrt
 from typing import ClassVar
 
 import msgspec
+import numpy as np
 
 from pipelines.errors import UsageError
 
@@ -67,6 +68,17 @@ class Frequencies(msgspec.Struct):
         return log2_fixed(self.number + 1, max(self.terms.get(term, 0), 1))
 
 
+def query_of(context: Sequence[str], language: str, counts: Callable[[str, str], Mapping[str, int]]) -> dict[str, int]:
+    """The terms of a context with their weights: each message counts half of the one after it."""
+    query: dict[str, int] = {}
+    weight = _LATEST
+    for message in reversed(context):
+        for term, count in counts(message, language).items():
+            query[term] = query.get(term, 0) + weight * count
+        weight = max(weight // 2, 1)
+    return query
+
+
 class Ranker(ABC):
     """Scores candidates for a context; more is better, equal scores are ties."""
 
@@ -101,13 +113,7 @@ class Ranker(ABC):
             frequencies = Frequencies()
             for counts in found:
                 frequencies.add(counts)
-        query: dict[str, int] = {}
-        weight = _LATEST
-        for message in reversed(context):
-            for term, count in self.counts(message, language).items():
-                query[term] = query.get(term, 0) + weight * count
-            weight = max(weight // 2, 1)
-        return self._scores(query, found, frequencies.weight)
+        return self._scores(query_of(context, language, self.counts), found, frequencies.weight)
 
     @abstractmethod
     def _scores(self, query: Mapping[str, int], candidates: Sequence[Mapping[str, int]], weight: Callable[[str], int]) -> list[float]:
@@ -173,3 +179,36 @@ def ranker(name: str) -> Ranker:
     if name not in RANKERS:
         raise UsageError(f"there is no ranker {name!r}; the known ones are: {', '.join(sorted(RANKERS))}")
     return RANKERS[name]()
+
+
+class Searcher:
+    """Many texts to be searched again and again: TF-IDF cosines by inverted lists, one pass over the words of a query.
+
+    Scores are those of `TfIdf` fitted to the texts, divided by no more than constants, so that the order is the same.
+    """
+
+    def __init__(self, texts: Sequence[str], language: str) -> None:
+        self.language, self.size = language, len(texts)
+        self.frequencies = Frequencies()
+        counted = [word_counts(text, language) for text in texts]
+        for counts in counted:
+            self.frequencies.add(counts)
+        lists: dict[str, tuple[list[int], list[float]]] = {}
+        for place, counts in enumerate(counted):
+            weights = {term: number * self.frequencies.weight(term) / (1 << _BITS) for term, number in counts.items()}
+            norm = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+            for term, weight in weights.items():
+                places, values = lists.setdefault(term, ([], []))
+                places.append(place)
+                values.append(weight / norm)
+        self._lists = {term: (np.array(places, dtype=np.int64), np.array(values)) for term, (places, values) in lists.items()}
+
+    def best(self, context: Sequence[str], count: int) -> list[tuple[int, float]]:
+        """The places and scores of the texts most like a context (the latest message last), best first, ties by place."""
+        scores = np.zeros(self.size)
+        for term, number in query_of(context, self.language, word_counts).items():
+            found = self._lists.get(term)
+            if found is not None:
+                scores[found[0]] += number * self.frequencies.weight(term) / (1 << _BITS) * found[1]
+        order = np.lexsort((np.arange(self.size), -scores))[:count]
+        return [(int(place), float(scores[place])) for place in order]

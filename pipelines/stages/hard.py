@@ -94,19 +94,20 @@ def score(why: tuple[str, ...]) -> int:
     return min(5, 1 + len(why))
 
 
-def hard_copy(dialogue: Dialogue, threshold: float, lessons: Lessons | None = None) -> Dialogue | str:
+def hard_copy(dialogue: Dialogue, threshold: float, lessons: Lessons) -> Dialogue | str:
     """The record as it stands in test_hard, with the reasons in its lineage, or why it isn't hard: "not_difficult", "baselines_right", "not_judged".
 
     Args:
         threshold: the difficulty must be above it.
-        lessons: the baselines; without, or where none can judge the dialogue's language, the difficulty decides alone.
+        lessons: the baselines; where none can judge the dialogue's language, the difficulty decides alone.
     """
-    why = reasons(dialogue, lessons.frequencies.get(dialogue.language) if lessons is not None else None)
+    why = reasons(dialogue, lessons.frequencies.get(dialogue.language))
     # The difficulty first: it costs less than the baselines do.
     if score(why) <= threshold:
         return "not_difficult"
     missed: list[str] = []
-    if lessons is not None and (judges := lessons.judges(dialogue.language)):
+    judges = lessons.judges(dialogue.language)
+    if judges:
         verdicts = [(judge, mistakes) for judge in judges if (mistakes := lessons.mistakes(judge, dialogue)) is not None]
         if not verdicts:
             return "not_judged"

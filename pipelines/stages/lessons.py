@@ -51,11 +51,6 @@ class Chosen(msgspec.Struct):
     lessons: list[bytes]
 
 
-def wanted(recipe: Recipe) -> bool:
-    """Whether a recipe needs anything from its training split."""
-    return recipe.few_shot > 0 or bool(recipe.hard_baselines)
-
-
 def judges(recipe: Recipe) -> tuple[str, ...]:
     """The baselines of a recipe: "auto" is every built-in one, of which each judges what there are labels for."""
     found = [name for given in recipe.hard_baselines for name in (BUILT_IN if given == "auto" else (given,))]
@@ -88,7 +83,7 @@ class ChooseLessons(Stage):
         quota = max(1, int(self.recipe.few_shot * size + 0.5)) if self.recipe.few_shot else 0
         rank = few_rank(self.seed, fact)
         # A dialogue has one turn at least, so that no rank far beyond LESSON_TURNS dialogues can be among the lessons: those stay behind.
-        if not self.recipe.hard_baselines or rank * sum(side.train_sizes.values()) > 2 * LESSON_TURNS * _FULL:
+        if rank * sum(side.train_sizes.values()) > 2 * LESSON_TURNS * _FULL:
             packed = b""
         turns = sum(turn.speaker == "user" for turn in unpack(unsqueeze(packed)).turns) if packed else 0
         yield "main", (fact.group, msgspec.msgpack.encode(Lesson(rank, fact.source_id, quota, turns, packed)))
@@ -181,6 +176,6 @@ def learn(engine: Engine, recipe: Recipe, seed: int, folder: str, parsed: Any, l
     return trained.main, [chosen.books, trained.books]
 
 
-def bind(paths: dict[str, str], recipe: Recipe) -> Lessons | None:
-    """The lessons of a run, None where its recipe wants none."""
-    return open_lessons(paths[FILE], judges(recipe)) if FILE in paths else None
+def bind(paths: dict[str, str], recipe: Recipe) -> Lessons:
+    """The lessons of a run."""
+    return open_lessons(paths[FILE], judges(recipe))

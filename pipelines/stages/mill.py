@@ -65,11 +65,11 @@ class Mill(Stage):
         self.validator = Validator("dialogue")
         self.bound = False
 
-    def process(self, element: Item, side: Layout | tuple[Layout, dict[str, str]] | None = None) -> Iterable[tuple[str, Item]]:
+    def process(self, element: Item, side: tuple[Layout, dict[str, str]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
         file, index, fact, packed, extra = msgspec.msgpack.decode(data, type=tuple[str, int, Fact, bytes, bytes])
         assert side is not None
-        layout, aside = side if isinstance(side, tuple) else (side, {})
+        layout, aside = side
         if not self.bound:
             self.suites = [suite._replace(perturber=self._bound(suite.name, suite.perturber, aside)) for suite in self.suites]
             self.lessons = lessons.bind(aside, self.recipe)
@@ -89,7 +89,7 @@ class Mill(Stage):
             yield "band", band
         self.emitted: list[Dialogue] = []
         self.hard: set[str] = set()
-        self.few = split == "train" and self.lessons is not None and lessons.is_few(self.lessons.few, self.seed, fact)
+        self.few = split == "train" and lessons.is_few(self.lessons.few, self.seed, fact)
         if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
             self.books.stage("standard").entered += 1
             yield from self._emit(source, "standard", file, index)
