@@ -2,8 +2,8 @@
 
 Run ``python -m tests.benchmarks.bench_dst --input MULTIWOZ``: builds raddle (or takes the folder given with ``--raddle``), trains the tracker of
 `pipelines.baselines` on all input dialogues that are in none of its test sets, and scores joint goal accuracy on every test suite. Three trackers:
-the value matcher with its linear model; the same trained on RADDLE's own few-shot training set alone; and the matcher without the words of the turn, which sees values
-and nothing else. A turn is right if all slots are, with any of the values that the label accepts.
+the value matcher with its linear model; the same trained on RADDLE's own few-shot training set alone; and the matcher without the words of the
+turn, which sees values and nothing else. A turn is right if all slots are, with any of the values that the label accepts.
 """
 
 from __future__ import annotations
