@@ -65,6 +65,8 @@ class Scorer(ABC):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        #: The split that is scored.
+        self.split = settings.split or "test"
         self.notes = Notes()
 
     @abstractmethod

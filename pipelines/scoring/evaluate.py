@@ -48,7 +48,7 @@ def evaluate(request: Request) -> dict[str, Any]:
     names = _system_names(request.predictions)
     scored = {name: _one(scorer, request, path) for name, path in zip(names, request.predictions, strict=True)}
     first = next(iter(scored.values()))
-    head = {"benchmark": request.benchmark, "suite": first["suite"], "split": getattr(getattr(scorer, "gold", None), "split", None)}
+    head = {"benchmark": request.benchmark, "suite": first["suite"], "split": scorer.split}
     tail: dict[str, Any] = {
         "scale": scorer.scale,
         "official_compat": request.settings.official,

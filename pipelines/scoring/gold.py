@@ -15,7 +15,7 @@ from schemas.dialogue import OOS, SlotValues, decode
 
 from .predictions import read_document
 
-_SOLOIST = ".soloist.json"
+SOLOIST = ".soloist.json"
 SPLITS = ("test", "valid", "train", "test_hard")
 
 
@@ -66,8 +66,8 @@ class DialogueGold:
             if not self._files:
                 raise InputError(path, f"has no dialogues/SUITE/{self.split}.jsonl", "name another split with --split, or build it again")
         else:
-            soloist = [root] if root.is_file() else sorted(root.rglob(f"*{_SOLOIST}"))
-            soloist = [one for one in soloist if one.name.endswith(_SOLOIST)]
+            soloist = [root] if root.is_file() else sorted(root.rglob(f"*{SOLOIST}"))
+            soloist = [one for one in soloist if one.name.endswith(SOLOIST)]
             if soloist:
                 self._soloist(soloist)
             else:
@@ -145,9 +145,9 @@ class DialogueGold:
 
     def _soloist(self, paths: Sequence[Path]) -> None:
         """SOLOIST turns, as release/SUITE/DOMAIN.test.soloist.json, back into dialogues; `belief` is the state, `dp` marks out-of-domain turns."""
-        wanted = [path for path in paths if path.name.removesuffix(_SOLOIST).endswith(f".{self.split}")] or (paths if len(paths) == 1 else [])
+        wanted = [path for path in paths if path.name.removesuffix(SOLOIST).endswith(f".{self.split}")] or (paths if len(paths) == 1 else [])
         if not wanted:
-            raise InputError(self.path, f"has no *.{self.split}{_SOLOIST}", "name another split with --split")
+            raise InputError(self.path, f"has no *.{self.split}{SOLOIST}", "name another split with --split")
         self._read = {}
         for path in wanted:
             suite = path.parent.name if len(paths) > 1 or path.parent.name in _known_suites() else STANDARD

@@ -57,7 +57,6 @@ class Noesis(Scorer):
         super().__init__(settings)
         if settings.split is not None and settings.split not in _SPLITS:
             raise InputError(settings.gold, f"has no split {settings.split!r}", "there are: test, valid, train")
-        self.split = settings.split or "test"
         self._found = _files(settings.gold, self.corpus)
         self._truth: dict[str, Truth] = {}
         self._path = ""

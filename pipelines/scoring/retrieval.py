@@ -40,7 +40,6 @@ class Retrieval(Scorer):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self.split = settings.split or "test"
         if self.split not in _FILES:
             raise InputError(settings.gold, f"has no split {self.split!r}", f"there are: {', '.join(_FILES)}")
         name = _FILES[self.split]
@@ -106,7 +105,10 @@ class Retrieval(Scorer):
         return self.suites()
 
     def units(self, suite: str, guesses: dict[str, tuple[list[float], list[bool]]] | None) -> Units:
-        names = list(self.truth or self.sessions) if guesses is None else list(guesses)
+        # In the gold's order: that is how the hard ones are counted.
+        names = list(self.truth or self.sessions)
+        if guesses is not None and not guesses.keys() <= set(names):
+            names = list(self.sessions)
         chosen = [name for place, name in enumerate(names) if suite != HARD or place in self.hard]
         rows = [{"n": 1.0, "rr": 1.0, **{f"r{cut}": 1.0 for cut in _CUTS}} if guesses is None else self._row(*guesses[name]) for name in chosen]
         columns = columns_of(rows)

@@ -74,7 +74,6 @@ class SlotBased(Scorer):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self.split = settings.split or "test"
         if self.split not in _LISTS:
             raise InputError(settings.gold, f"has no split {self.split!r}", f"there are: {', '.join(_LISTS)}")
         self.dialogues = self._read_gold(settings.gold)

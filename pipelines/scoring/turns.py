@@ -16,8 +16,8 @@ from schemas.dialogue import OOS
 
 from . import bleu, inform, strata
 from .base import Scorer, Settings
-from .gold import DialogueGold, GoldTurn, soloist_state
-from .predictions import check_ids, first_byte, prediction_files, read_document, read_lines, shown, unique
+from .gold import SOLOIST, DialogueGold, GoldTurn, soloist_state
+from .predictions import check_ids, first_byte, form, prediction_files, read_document, read_lines, shown, unique
 from .state import OFFICIAL, POLICY, Slot, State, compare, state_of
 from .units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
 
@@ -37,6 +37,7 @@ class TurnScorer(Scorer):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.gold = DialogueGold(settings.gold, settings.split)
+        self.split = self.gold.split
         if self.gold.rejected:
             self.notes.add(f"{self.gold.rejected} dialogues of the gold could not be read and are left out")
         self.database = inform.Database(settings.database) if settings.database else None
@@ -52,12 +53,16 @@ class TurnScorer(Scorer):
     def read(self, path: str) -> Guesses:
         self._path = path
         pairs: list[tuple[tuple[str, int], Mapping[str, Any]]] = []
-        for file in prediction_files(path):
+        for file in self._of_split(prediction_files(path)):
             if first_byte(file) == b"[":
                 pairs += self._soloist(file)
             else:
                 pairs += [((record["dialogue_id"], record["turn"]), record) for record in self.lines(file)]
         return unique(pairs, path, "the turn")
+
+    def _of_split(self, files: list[Path]) -> list[Path]:
+        """Without release files of other splits, where a whole release folder was named."""
+        return [one for one in files if not one.name.endswith(SOLOIST) or one.name.endswith(f".{self.gold.split}{SOLOIST}") or len(files) == 1]
 
     def lines(self, file: Path) -> list[dict[str, Any]]:
         """The records of a JSONL file."""
@@ -67,6 +72,8 @@ class TurnScorer(Scorer):
 
     def _soloist(self, file: Path) -> Iterable[tuple[tuple[str, int], Mapping[str, Any]]]:
         """A file in the release's own form: the turns of release/SUITE/DOMAIN.test.soloist.json, in its order, matched by name."""
+        if b'"dialogue_id"' in file.read_bytes()[:10_000]:
+            raise InputError(str(file), "is one JSON array of records", f"write one a line (JSONL); {form('predictions-state')}")
         items = read_document(file, "soloist-labels" if b'"history"' not in file.read_bytes()[:1_000_000] else "soloist")
         domains = tuple(file.name.split(".")[0].split("+"))
         suite = file.parent.name if file.parent.name in self.gold.suites else self.clean
@@ -192,6 +199,8 @@ class TurnScorer(Scorer):
                 if field == "delexicalised" and inform.measurable(turn.dialogue.goal):
                     replies.setdefault(last, []).append(inform.Reply(said, text))
             rows.append(row)
+        if field == "delexicalised" and not replies:
+            self.notes.add("the gold has no goals: inform, success and combined are not scored")
         for dialogue in {turn.dialogue.dialogue_id: turn.dialogue for turn in turns}.values():
             if dialogue.dialogue_id in replies:
                 assert dialogue.goal is not None
