@@ -57,6 +57,7 @@ def corpus_charts(facts: Facts) -> list[Chart]:
             "turns",
             "dialogues",
             _counts(splits, "turns"),
+            2,
         ),
         _lengths(
             "turn-lengths",
@@ -65,11 +66,13 @@ def corpus_charts(facts: Facts) -> list[Chart]:
             "words",
             "user turns",
             _counts(splits, "words"),
+            1,
         ),
         _shares("domains", "Domains", "Dialogues of each split in which a domain occurs.", "domain", splits, "domains"),
         _shares("slots", "Slots", "Dialogues of each split whose last belief state has a slot.", "slot", splits, "slots"),
     ]
-    return [chart for chart in found if chart.data]
+    # One domain that every dialogue has is no distribution.
+    return [chart for chart in found if chart.data and len(chart.rows) > 1]
 
 
 def audit_chart(audit: Mapping[str, Mapping[str, float]]) -> Chart | None:
@@ -88,7 +91,7 @@ def audit_chart(audit: Mapping[str, Mapping[str, float]]) -> Chart | None:
         "audit",
         "Cheap rankers against chance",
         "Recall at 1 of rankers that take the first candidate, the longest, or the one that names somebody from the context. They know nothing of"
-        " dialogue and should stand at the black stroke, which is chance; otherwise the pool gives its answers away. TF-IDF may be better: it says"
+        " dialogue and should stand at the stroke, which is chance; otherwise the pool gives its answers away. TF-IDF may be better: it says"
         " how hard the set is for a simple model.",
         "audit",
         data,
@@ -140,7 +143,7 @@ def _edits(suites: Mapping[str, SuiteFacts]) -> Chart:
         data,
         ["suite", "edits", "user turns", "share"],
         [[item["suite"], item["x"], item["n"], _percent(item["share"])] for item in data],
-        {"x": "edits of a user turn", "order": [*map(str, range(10)), "10+"]},
+        {"order": [*map(str, range(10)), "10+"]},
         wide=True,
     )
 
@@ -204,7 +207,7 @@ def _left_alone(suites: Mapping[str, SuiteFacts]) -> Chart:
 def _errors(suites: Mapping[str, SuiteFacts]) -> list[Chart]:
     data, rows = [], []
     for name, found in suites.items():
-        for condition, rates in sorted(found.errors.items()):
+        for condition, rates in sorted(found.errors.items(), key=lambda item: (_decibels(item[0]), item[0])):
             label = f"{name}: {condition}"
             data += [
                 {"suite": label, "x": "100+" if low >= 1 else f"{100 * low:.0f}", "share": share, "n": number}
@@ -215,29 +218,34 @@ def _errors(suites: Mapping[str, SuiteFacts]) -> list[Chart]:
     chart = Chart(
         "errors",
         "Word errors of spoken turns",
-        "User turns by their word error rate in per cent (Chinese: characters), in spoken form, by the noise they were heard under.",
+        "User turns by their word error rate in per cent (Chinese: characters), in spoken form, by the signal-to-noise ratio they were heard at.",
         "facets",
         data,
         ["suite", "condition", "user turns", "words", "word error rate"],
         rows,
-        {"x": "word error rate of a turn, % (from)", "order": [*(str(10 * place) for place in range(10)), "100+"]},
+        {"order": [*(str(10 * place) for place in range(10)), "100+"]},
         wide=True,
     )
     return [chart]
+
+
+def _decibels(condition: str) -> int:
+    low = condition.split(" ")[0]
+    return int(low) if low.lstrip("-").isdigit() else 1_000
 
 
 def _counts(splits: Mapping[str, SplitFacts], name: str) -> dict[str, dict[int, int]]:
     return {split: {int(key): number for key, number in getattr(found, name).items() if key.isdigit()} for split, found in splits.items()}
 
 
-def _lengths(key: str, title: str, about: str, unit: str, things: str, counts: Mapping[str, Mapping[int, int]]) -> Chart:
+def _lengths(key: str, title: str, about: str, unit: str, things: str, counts: Mapping[str, Mapping[int, int]], least: int) -> Chart:
     values = sorted((value, number) for one in counts.values() for value, number in one.items())
     total, reached, top = sum(number for _, number in values), 0, 0
     for value, number in values:  # the longest hundredth is one bin, or it would press all others together
         reached, top = reached + number, value
         if reached >= 0.99 * total:
             break
-    width = max(1, math.ceil((top + 1) / MOST))
+    width = max(least, math.ceil((top + 1) / MOST))
     data, rows = [], []
     for split, one in counts.items():
         bins: dict[int, int] = {}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import heapq
+import re
+from collections.abc import Sequence, Set
 from hashlib import blake2b
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
-from schemas.dialogue import STANDARD, Dialogue, SlotValues, Span, Turn
+from schemas.dialogue import STANDARD, Dialogue, Edit, SlotValues, Snippet, Span, Turn
 
 #: Bytes of all examples together, as JSON.
 BUDGET = 1_800_000
@@ -40,8 +43,12 @@ def outcomes(record: Dialogue) -> list[str]:
 class Picker:
     """Offered every record, keeps a few of each kind; the same ones in whatever order they come."""
 
-    def __init__(self, budget: int = BUDGET) -> None:
-        self.budget = budget
+    def __init__(self, budget: int = BUDGET, audio: Set[str] = frozenset()) -> None:
+        """Args:
+        budget: bytes of all examples as JSON.
+        audio: paths of recordings in the folder, below audio/.
+        """
+        self.budget, self.audio = budget, audio
         self._heaps: dict[tuple[str, str, str], list[tuple[int, str, Dialogue]]] = {}
         self._sources: dict[tuple[str, str], Dialogue] = {}
         self._wanted: set[tuple[str, str]] | None = None  #: the sources of the variants kept, from when the last of them was seen
@@ -81,7 +88,7 @@ class Picker:
                     if place >= len(heap) or heap[place][1] in chosen or len(chosen) >= MOST:
                         continue
                     record = heap[place][2]
-                    example = plain(record, self._sources.get((record.source, record.source_id)))
+                    example = plain(record, self._sources.get((record.source, record.source_id)), self.audio)
                     size = len(msgspec.json.encode(example))
                     if size <= left:
                         left -= size
@@ -90,7 +97,16 @@ class Picker:
         return made
 
 
-def plain(record: Dialogue, source: Dialogue | None) -> dict[str, Any]:
+def recording(record: Dialogue, turn: int, audio: Set[str]) -> str | None:
+    """Where the recording of a turn lies, as a link from the report; None if the run kept none."""
+    if not audio:
+        return None
+    name = re.sub(r"[^\w.-]", "_", record.source_id)
+    path = f"audio/{record.suite}/{name}/{record.variant}/{turn}.wav"
+    return quote(path) if path in audio else None
+
+
+def plain(record: Dialogue, source: Dialogue | None, audio: Set[str] = frozenset()) -> dict[str, Any]:
     """A dialogue as the page's script takes it; `source` is its unperturbed record, for the places of the values before."""
     before = [turn for turn in source.turns if not turn.inserted] if source is not None else []
     skipped = {one.turn: one.reason for step in record.lineage for one in step.skipped}
@@ -103,7 +119,7 @@ def plain(record: Dialogue, source: Dialogue | None) -> dict[str, Any]:
             old = before[place] if place < len(before) else None
             place += 1
         if len(turns) < TURNS:
-            turns.append(_plain_turn(turn, old, skipped.get(turn.turn), last))
+            turns.append(_plain_turn(turn, old, skipped.get(turn.turn), last, recording(record, turn.turn, audio)))
         if turn.state:
             last = turn.state
     return _lean(
@@ -121,7 +137,7 @@ def plain(record: Dialogue, source: Dialogue | None) -> dict[str, Any]:
     )
 
 
-def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[SlotValues, ...]) -> dict[str, Any]:
+def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[SlotValues, ...], audio: str | None) -> dict[str, Any]:
     known = {(entry.domain, entry.slot): entry.values for entry in state}
     long = max(len(turn.utterance), len(turn.original or "")) > CHARACTERS
     if long:  # offsets into a text that is cut would lie
@@ -132,11 +148,13 @@ def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[Slo
             "who": turn.speaker,
             "text": turn.utterance,
             "was": turn.original,
-            "edits": [(edit.start, edit.end, edit.replacement) for edit in turn.edits],
+            "edits": readable(turn.original, turn.edits) if turn.original is not None else [],
             "values": [_value(span) for span in turn.spans],
             "values_before": [_value(span) for span in old.spans] if old is not None and old.utterance == turn.source_text else [],
             "labels": [label for label in turn.labels if label != "inserted"],
             "inserted": turn.inserted,
+            "knowledge": [_snippet(one) for one in turn.knowledge],
+            "audio": audio,
             "skip": skip if turn.speaker == "user" else None,
             "state": [
                 f"{entry.domain} {entry.slot} = {' | '.join(entry.values)}"
@@ -151,8 +169,50 @@ def _value(span: Span) -> tuple[int | None, int | None, str, str]:
     return span.start, span.end, f"{span.domain} {span.slot} = {span.value}", span.status
 
 
+def readable(text: str, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
+    """Edits as people read them, of the same effect: one of several words that begins or ends inside a word takes in the whole word ("Tha[nks ->
+    t will be]" is "[Thanks -> That will be]"), and edits that then touch are one. Edits within a word stay as they are."""
+    groups: list[tuple[int, int, list[Edit]]] = []
+    for edit in edits:
+        start, end = edit.start, edit.end
+        old, new = text[start:end], edit.replacement
+        if any(char.isspace() for char in f"{old.strip()},{new.strip()}"):
+            if _in_word(old[:1]) or _in_word(new[:1]):
+                while start and _in_word(text[start - 1]):
+                    start -= 1
+            if _in_word(old[-1:]) or _in_word(new[-1:]):
+                while end < len(text) and _in_word(text[end]):
+                    end += 1
+        if groups and start <= groups[-1][1]:
+            before, reached, held = groups.pop()
+            groups.append((before, max(reached, end), [*held, edit]))
+        else:
+            groups.append((start, end, [edit]))
+    return [(start, end, _applied(text, start, end, held)) for start, end, held in groups]
+
+
+def _applied(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
+    """``text[start:end]`` after edits that lie in it."""
+    parts, reached = [], start
+    for edit in edits:
+        parts += [text[reached : edit.start], edit.replacement]
+        reached = edit.end
+    return "".join([*parts, text[reached:end]])
+
+
+def _in_word(char: str) -> bool:
+    # Chinese writes no blanks, so that a whole "word" would be the clause.
+    return char.isalnum() and char < "\u2e80"
+
+
+def _snippet(snippet: Snippet) -> str:
+    about = " ".join(filter(None, (snippet.domain, snippet.entity_id, snippet.doc_id)))
+    text = " ".join(filter(None, (snippet.title, snippet.body)))
+    return f"{about}: {text}"[:400]
+
+
 def _step(name: str, params: dict[str, Any] | None) -> str:
-    options = ", ".join(f"{key}={value}" for key, value in (params or {}).items() if value is not None)
+    options = ", ".join(f"{key}={value}" for key, value in (params or {}).items() if value not in (None, ""))
     return f"{name} ({options})" if options else name
 
 

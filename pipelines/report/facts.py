@@ -18,6 +18,7 @@ from pipelines import files
 from pipelines.errors import InputError
 from schemas.dialogue import STANDARD, Dialogue, Step, Turn
 
+from . import candidates
 from .distance import token_distance
 from .examples import Picker
 from .histogram import Histogram
@@ -29,6 +30,7 @@ NAMES = 2_000
 OTHERS = "(others)"
 #: Samples of each reason that a report shows.
 REJECT_SAMPLES = 3
+_LEVEL = re.compile(r"turn (\d+): (-?[\d.]+) dB")
 _CONFIDENCE = re.compile(r"confidence:([\d.]+)")
 _DECODER = msgspec.json.Decoder(Dialogue)
 T = TypeVar("T")
@@ -95,6 +97,7 @@ class Facts:
     languages: dict[str, int] = field(default_factory=dict)
     rejects: dict[str, dict[str, list[Reject]]] = field(default_factory=dict)  #: samples by file and reason
     examples: list[dict[str, Any]] = field(default_factory=list)
+    candidates: list[dict[str, Any]] = field(default_factory=list)  #: candidate sets to look at, by file
     sampled: bool = False  #: whether some records weren't read because there are too many
 
 
@@ -106,7 +109,8 @@ def gather(folder: str, manifest: dict[str, Any], read_at_most: int = READ_AT_MO
         manifest: its manifest.
         read_at_most: bytes of records to read.
     """
-    facts, picker = Facts(), Picker()
+    audio = frozenset(item["path"] for item in manifest["outputs"] if item["path"].startswith("audio/"))
+    facts, picker = Facts(), Picker(audio=audio)
     paths = [item for item in manifest["outputs"] if item["path"].startswith("dialogues/") and item["path"].endswith(".jsonl")]
     whole = sum(item["bytes"] for item in paths) or 1
     suites = list(dict.fromkeys([*manifest["recipe"].get("suites", []), *(item["path"].split("/")[1] for item in paths)]))
@@ -130,6 +134,7 @@ def gather(folder: str, manifest: dict[str, Any], read_at_most: int = READ_AT_MO
                 _add_source(facts, record, split)
             picker.offer(record, suite)
     facts.examples = picker.picked(suites)
+    facts.candidates = candidates.sets(folder, manifest["outputs"])
     for item in manifest["outputs"]:
         if item["path"].startswith("rejects/"):
             facts.rejects[item["path"]] = _reject_samples(files.join(folder, item["path"]), read_at_most)
@@ -162,6 +167,7 @@ def _words(text: str, language: str) -> list[str]:
 
 def _add_variant(found: SuiteFacts, record: Dialogue) -> None:
     condition = _condition(record.lineage)
+    levels = {int(one[1]): float(one[2]) for step in record.lineage for reason in step.reasons if (one := _LEVEL.fullmatch(reason))}
     for step in record.lineage:
         for skipped in step.skipped:
             count(found.skipped, skipped.reason.partition(":")[0])
@@ -180,7 +186,7 @@ def _add_variant(found: SuiteFacts, record: Dialogue) -> None:
                 found.token_edits.add(token_distance(source, words) / len(source))
                 found.length.add(len(words) / len(source))
         if condition is not None and not turn.inserted:
-            _add_errors(found, turn, record.language, condition)
+            _add_errors(found, turn, record.language, _band(levels[turn.turn]) if turn.turn in levels else condition)
 
 
 def _add_errors(found: SuiteFacts, turn: Turn, language: str, condition: str) -> None:
@@ -195,16 +201,17 @@ def _add_errors(found: SuiteFacts, turn: Turn, language: str, condition: str) ->
 
 
 def _condition(lineage: Iterable[Step]) -> str | None:
-    """Under what a record was spoken and heard, None if it wasn't: the noise levels, or that a text channel stood in."""
-    for step in lineage:
-        if not step.step.startswith("speech"):
-            continue
-        params = step.params or {}
-        if params.get("engine") == "text":
-            return "text channel"
-        levels = str(params.get("snr") or "")
-        return ", ".join(f"{kind} {level} dB" for kind, _, level in (one.partition("=") for one in levels.split("|"))) if "=" in levels else "audio"
-    return None
+    """Under what a record was spoken and heard, None if it wasn't."""
+    spoken = [step for step in lineage if step.step.startswith("speech@")]
+    if not spoken:
+        return None
+    return "text channel" if (spoken[0].params or {}).get("engine") == "text" else "no noise level"
+
+
+def _band(level: float) -> str:
+    """The band of a signal-to-noise ratio in dB, as `dialmill score wer` has it."""
+    low = int(level // 3) * 3
+    return f"{low} to {low + 3} dB"
 
 
 def _add_source(facts: Facts, record: Dialogue, split: str) -> None:

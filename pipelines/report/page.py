@@ -32,6 +32,7 @@ def render(manifest: dict[str, Any], facts: Facts) -> str:
         loader=PackageLoader("pipelines.report", "static"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
+    manifest = {"audit": {}, "versions": {}, "overlap": {}, "warnings": [], "splits": "keep", **manifest}
     sections = [
         ("perturbations", perturbation_charts(facts)),
         ("corpus", corpus_charts(facts)),
@@ -150,7 +151,9 @@ def _flow(manifest: dict[str, Any], trunk: bool) -> list[list[dict[str, Any]]]:
     """The books as groups of bars. The stages of a group pass the same records on, and share a scale."""
     groups: list[list[dict[str, Any]]] = []
     named = {"trunk": [stage for stage in manifest["stages"] if stage["name"] in _TRUNK]}
+    rank = {suite: place for place, suite in enumerate(manifest["recipe"].get("suites", []))}
     others = [stage for stage in manifest["stages"] if stage["name"] not in _TRUNK]
+    others.sort(key=lambda stage: rank.get(stage["name"].removesuffix(" turns"), len(rank)))
     named |= {
         "branches": [one for one in others if not one["name"].endswith(" turns")],
         "turns": [one for one in others if one["name"].endswith(" turns")],

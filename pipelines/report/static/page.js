@@ -22,28 +22,30 @@
   // Charts
 
   const tip = {fill: "var(--card)", stroke: "var(--line)", fontSize: 13, lineHeight: 1.25};
-  const width = (text) => [...text].reduce((sum, char) => sum + (char > "\u2e80" ? 13 : 7), 0);
-  // Room for labels on the left, at most two fifths of the chart; longer ones are cut, the tip has them whole.
-  const room = (labels, total) => Math.min(Math.max(40, ...labels.map(width)) + 14, Math.round(total * 0.4));
+  const width = (text) => [...text].reduce((sum, char) => sum + (char > "\u2e80" ? 13 : 6.8), 0);
+  // Room for labels on the left, at most half of the chart; longer ones are cut, the tip has them whole.
+  const room = (labels, total) => Math.min(Math.max(40, ...labels.map(width)) + 14, Math.round(total * 0.5));
   function cut(label, space) {
     const chars = [...label];
     while (chars.length > 1 && width(chars.join("")) > space - 14) chars.pop();
     return chars.length < [...label].length ? chars.slice(0, -1).join("") + "…" : label;
   }
-  const base = (chart, total) => ({width: total, style: {fontSize: "13px", color: "var(--ink)"}, ariaLabel: chart.title, marginBottom: 40});
+  const base = (chart, total) => ({width: total, style: {fontSize: total < 420 ? "12px" : "13px", color: "var(--ink)"}, ariaLabel: chart.title, marginBottom: 40});
 
   const draw = {
     // Small multiples of bars over ordinal bins, one panel for each suite.
     facets(chart, total) {
       const suites = unique(chart.data.map((item) => item.suite));
-      const columns = Math.max(1, Math.min(suites.length, Math.floor(total / 250)));
-      const rows = Math.ceil(suites.length / columns);
+      const most = Math.max(2, Math.floor(total / 240));
+      const rows = Math.ceil(suites.length / most);
+      const columns = Math.ceil(suites.length / rows);
+      const step = Math.ceil(28 * chart.options.order.length / ((total - 60) / columns));
       const place = new Map(suites.map((suite, at) => [suite, at]));
       const at = (item) => place.get(item.suite ?? item);
       return Charts.plot({
-        ...base(chart, total), height: rows * 150 + 50, marginTop: 26, marginLeft: 42,
-        x: {domain: chart.options.order, label: chart.options.x, tickSize: 0},
-        y: {percent: true, grid: true, label: null, ticks: 3, tickFormat: (value) => `${value} %`},
+        ...base(chart, total), height: rows * 150 + 34, marginTop: 26, marginLeft: 46, marginRight: 4, marginBottom: 26,
+        x: {domain: chart.options.order, label: null, tickSize: 0, ticks: chart.options.order.filter((_, place) => place % step === 0 && (step === 1 || place < chart.options.order.length - 1))},
+        y: {percent: true, grid: true, label: null, ticks: 3, tickSize: 0, tickFormat: (value) => `${value} %`},
         fx: {axis: null, padding: 0.12}, fy: {axis: null, padding: 0.3},
         marks: [
           Charts.ruleY([0], {stroke: "var(--line)"}),
@@ -89,18 +91,17 @@
       });
     },
 
-    // Counts of labels in order.
+    // Counts of labels in order, each label above its bar: reasons are long, and a phone is narrow.
     counts(chart, total) {
-      const labels = chart.data.map((item) => `${item.suite}: ${item.label}`);
-      const left = room(labels, total);
+      const name = (item) => `${item.suite}: ${item.label}`;
+      const data = chart.data.map((item) => ({...item, name: name(item)}));
       return Charts.plot({
-        ...base(chart, total), height: chart.data.length * 25 + 50, marginLeft: left, marginRight: 48,
-        x: {grid: true, label: null, ticks: 4},
-        y: {label: null, tickSize: 0, domain: labels, tickFormat: (name) => cut(name, left), padding: 0.3},
+        ...base(chart, total), height: data.length * 38 + 8, marginLeft: 2, marginRight: 56, marginTop: 4, marginBottom: 4,
+        x: {axis: null}, y: {axis: null, domain: data.map((item) => item.name), padding: 0},
         marks: [
-          Charts.barX(chart.data, {y: (item) => `${item.suite}: ${item.label}`, x: "n", fill: "var(--accent)", rx: 2,
-            title: (item) => `${item.suite}: ${item.label}\n${number(item.n)} turns`, tip}),
-          Charts.text(chart.data, {y: (item) => `${item.suite}: ${item.label}`, x: "n", text: (item) => number(item.n), textAnchor: "start", dx: 5, fill: "var(--soft)"}),
+          Charts.barX(data, {y: "name", x: "n", fill: "var(--accent)", insetTop: 21, insetBottom: 5, rx: 2, title: (item) => `${item.name}\n${number(item.n)} turns`, tip}),
+          Charts.text(data, {y: "name", text: "name", frameAnchor: "left", textAnchor: "start", dy: -7, fill: "var(--ink)"}),
+          Charts.text(data, {y: "name", x: "n", text: (item) => number(item.n), textAnchor: "start", dx: 6, dy: 8, fill: "var(--soft)"}),
         ],
       });
     },
@@ -109,8 +110,8 @@
     bins(chart, total) {
       return Charts.plot({
         ...base(chart, total), height: 240, marginLeft: 46,
-        x: {label: chart.options.x, domain: [0, 1]},
-        y: {percent: true, grid: true, label: null, tickFormat: (value) => `${value} %`, ticks: 4},
+        x: {label: chart.options.x, labelArrow: "none", domain: [0, 1]},
+        y: {percent: true, grid: true, label: null, tickFormat: (value) => `${value} %`, ticks: 4, tickSize: 0},
         marks: [
           Charts.ruleY([0], {stroke: "var(--line)"}),
           Charts.rectY(chart.data, {x1: "x", x2: "to", y: "share", fill: "var(--accent)", inset: 0.5, rx: 2,
@@ -122,16 +123,18 @@
     // Distributions of a length, one line for each split.
     lengths(chart, total) {
       const splits = unique(chart.data.map((item) => item.split));
+      // A step at each end of a bin: what lies between two bins is nobody's.
+      const steps = chart.data.flatMap((item) => [{...item, at: item.x}, {...item, at: item.to}]);
       const middle = (item) => (item.x + item.to) / 2;
       return Charts.plot({
         ...base(chart, total), height: 230, marginLeft: 46,
-        x: {label: chart.options.x, nice: true}, y: {percent: true, grid: true, label: null, tickFormat: (value) => `${value} %`, ticks: 4},
+        x: {label: chart.options.x, labelArrow: "none", tickSize: 4},
+        y: {percent: true, grid: true, label: null, tickFormat: (value) => `${value} %`, ticks: 4, tickSize: 0},
         color: {domain: splits, range: splits.map((split) => SPLITS[split])},
         marks: [
           Charts.ruleY([0], {stroke: "var(--line)"}),
-          Charts.areaY(chart.data, {x: middle, y: "share", z: "split", fill: "split", fillOpacity: 0.12, curve: "monotone-x"}),
-          Charts.lineY(chart.data, {x: middle, y: "share", z: "split", stroke: "split", strokeWidth: 2, curve: "monotone-x"}),
-          Charts.dot(chart.data, {x: middle, y: "share", fill: "split", r: 2.2}),
+          Charts.areaY(steps, {x: "at", y1: 0, y2: "share", z: "split", fill: "split", fillOpacity: 0.13}),
+          Charts.lineY(steps, {x: "at", y: "share", z: "split", stroke: "split", strokeWidth: 1.8}),
           Charts.tip(chart.data, Charts.pointer({x: middle, y: "share", title: (item) => `${item.split}\n${item.label} ${chart.options.x}\n${number(item.n)} ${chart.options.things}, ${percent(item.share)}`, ...tip})),
         ],
       });
@@ -214,7 +217,7 @@
   function setTheme(wanted) {
     theme = themes.includes(wanted) ? wanted : "auto";
     document.documentElement.style.colorScheme = theme === "auto" ? "" : theme;
-    button.textContent = `Theme: ${theme}`;
+    button.querySelector(".word").textContent = theme;
     try { localStorage.setItem("dialmill-theme", theme); } catch { /* as above */ }
   }
   button.hidden = false;
@@ -315,6 +318,7 @@
     const chips = [
       ...(turn.skip ? [element("span", {class: "chip"}, `left as it was: ${turn.skip.replaceAll("_", " ")}`)] : []),
       ...lost.map(([, , label]) => element("span", {class: "chip", style: "color:var(--lost)"}, `lost: ${label}`)),
+      ...(turn.knowledge ?? []).map((snippet) => element("span", {class: "chip"}, `knowledge: ${snippet}`)),
       ...(turn.labels ?? []).map((label) => element("span", {class: "chip"}, label)),
       ...(turn.state ?? []).map((entry) => element("span", {class: "chip"}, `state: ${entry}`)),
     ];

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.pipelines.tools import DATA, plain
+
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -25,6 +27,13 @@ def browser() -> Iterator[Any]:
         chromium = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def noesis(built: Path) -> Path:
+    """`build noesis-ubuntu` of the embedded logs: candidate pools and predicted links, no perturbed suite."""
+    plain("noesis-ubuntu", [DATA / "ubuntu_irc"], built / "noesis")
+    return built / "noesis"
 
 
 class Look:

@@ -108,6 +108,15 @@ def test_chinese_is_shown_and_declared(look: Any, perturbed: Path) -> None:
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= WIDTHS["phone"]
 
 
+def test_without_suites_with_candidates(look: Any, noesis: Path) -> None:
+    seen = look(noesis / "report.html")
+    page = seen.page
+    assert seen.complaints == [] and page.locator("[data-chart=audit] svg").count() == 1 and page.locator("[data-chart=confidence] svg").count() == 1
+    assert page.locator(".options .right").first.inner_text().endswith("the answer")
+    assert not page.locator("select[name=suite]").is_visible() and not page.locator("select[name=outcome]").is_visible(), "one choice is none"
+    assert page.locator("select[name=split]").is_visible()
+
+
 def test_on_paper(look: Any, raddle: Path) -> None:
     page = look(raddle / "report.html", scheme="dark").page
     page.emulate_media(media="print")
