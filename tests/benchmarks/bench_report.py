@@ -60,10 +60,8 @@ def main() -> None:
         folder = Path(aside, "out")
         if given.build:
             found = _run(BUILD, json.dumps([given.build, str(folder), *given.input]))
-            rest = found["cpu"] - found["report"]
-            print(
-                f"build {given.build}: {rest:.1f} s CPU without its report, which adds {found['report']:.2f} s ({100 * found['report'] / rest:.1f} %)"
-            )
+            rest, own = found["cpu"] - found["report"], found["report"]
+            print(f"build {given.build}: {rest:.1f} s CPU without its report, which adds {own:.2f} s ({100 * own / rest:.1f} %)")
         if given.folder:
             shutil.copytree(given.folder, folder, dirs_exist_ok=True)
         data = sum(path.stat().st_size for path in folder.glob("dialogues/*/*.jsonl"))
