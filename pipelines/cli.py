@@ -133,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     validate = commands.add_parser("validate", help="check a file of a known kind, ours or a source's, record by record")
     validate.add_argument("path", metavar="PATH", help="a file, or a folder whose files of known kinds are checked")
     validate.add_argument("--schema", metavar="NAME", help="see `dialmill list schemas`; inferred without")
+    validate.add_argument("--gold", metavar="DIR", help="for DSTC9 Track 1 predictions: the folder of the split, such as data_eval/test")
     _add_output_options(validate)
     validate.set_defaults(run=_validate)
 
@@ -292,7 +293,7 @@ def _run(options: argparse.Namespace, recipe: Any, beam_options: list[str]) -> i
 def _validate(options: argparse.Namespace, beam_options: list[str]) -> int:
     from pipelines.verify import validate_path
 
-    checked = validate_path(options.path, options.schema)
+    checked = validate_path(options.path, options.schema, options.gold)
     _write_json(options, checked.to_dict())
     return _tell(options, checked)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.cgodial import check as cgodial
+from pipelines.dstc9 import check as dstc9
 from pipelines.errors import InputError, UsageError
 from pipelines.noesis.check import check_release
 from pipelines.stages.overlap import measure, signature
@@ -40,16 +41,26 @@ class Findings:
         """For programs."""
         return {"ok": not self.problems, "checked": self.checked, "problems": self.problems}
 
+    def take(self, checked: list[str], problems: list[str]) -> None:
+        """Takes over what another check found."""
+        self.checked += checked
+        self.problems += problems
+
     def add(self, report: Report) -> None:
         """Takes over a report on a file."""
         (self.checked if report.ok else self.problems).extend(str(report).splitlines())
 
 
-def validate_path(path: str, schema: str | None = None) -> Findings:
-    """Validates a file, or all files of known kinds in a folder.
+def validate_path(path: str, schema: str | None = None, gold: str | None = None) -> Findings:
+    """Validates a file, or all files of known kinds in a folder; files in the form of DSTC9 Track 1 also against those beside them.
+
+    Args:
+        path: a file or folder.
+        schema: the schema to hold files to; told from each file if None.
+        gold: the folder of the split that predictions in the form of DSTC9 Track 1 are for; its number of instances and its snippets are compared.
 
     Raises:
-        UsageError: no schema has that name.
+        UsageError: no schema has that name, or `gold` is no such folder.
         InputError: the folder holds nothing to validate.
     """
     if schema is not None and schema not in names():
@@ -57,14 +68,38 @@ def validate_path(path: str, schema: str | None = None) -> Findings:
     findings = Findings()
     root = Path(path)
     if not root.is_dir():
-        findings.add(validate_file(path, schema))
+        report = validate_file(path, schema)
+        findings.add(report)
+        if report.ok and report.schema == "dstc9-labels" and (gold is not None or root.name == "labels.json"):
+            findings.take(*dstc9.check_split(_gold_folder(gold) if gold is not None else root.parent, root, gold is None))
+        elif gold is not None and report.ok:
+            raise UsageError(f"--gold is for predictions in the form of DSTC9 Track 1, and {path} is of {report.schema}")
         return findings
     members = [item for item in sorted(root.rglob("*")) if item.is_file() and item.suffix in _KNOWN]
     if not members:
         raise InputError(path, "holds no .json, .jsonl, .parquet, .zip or .yaml file", "name a file")
-    for member in members:
-        findings.add(validate_file(member, schema))
+    reports = {member: validate_file(member, schema) for member in members}
+    for report in reports.values():
+        findings.add(report)
+    for member, report in reports.items():
+        logs = reports.get(member.with_name("logs.json"))
+        if member.name == "labels.json" and report.ok and report.schema == "dstc9-labels" and (logs is None or logs.ok):
+            findings.take(*dstc9.check_split(member.parent))
+        if report.ok and report.schema == "dstc9-knowledge":
+            findings.checked += dstc9.remarks(member)
     return findings
+
+
+def _gold_folder(gold: str) -> Path:
+    """The folder of a split, from the user.
+
+    Raises:
+        UsageError: it has neither logs nor labels.
+    """
+    folder = Path(gold)
+    if not any((folder / name).is_file() for name in ("logs.json", "labels.json")):
+        raise UsageError(f"{gold}: has neither logs.json nor labels.json; name the folder of a split, such as data_eval/test")
+    return folder
 
 
 def verify_folder(folder: str) -> Findings:
@@ -90,13 +125,11 @@ def verify_folder(folder: str) -> Findings:
     if not findings.problems:
         _check_overlap(root, manifest, findings)
     if not findings.problems and "candidates" in manifest["recipe"]:
-        checked, problems = check_release(root, manifest)
-        findings.checked += checked
-        findings.problems += problems
+        findings.take(*check_release(root, manifest))
     if not findings.problems:
-        checked, problems = cgodial.check_release(root, manifest)
-        findings.checked += checked
-        findings.problems += problems
+        findings.take(*cgodial.check_release(root, manifest))
+    if not findings.problems and manifest["benchmark"] == "dstc9-track1":
+        findings.take(*dstc9.check_release(root))
     return findings
 
 

@@ -27,7 +27,7 @@ _SUBJECT = rf"(?:{_PRONOUN}|(?:my|our|the|a|an|their|his|her|your) [\w-]+(?: (?:
 _PREDICATES = words(
     "available allowed permitted accepted okay ok fine welcome included required necessary possible served offered provided free wheelchair part "
     "loud noisy always air heated without cleaned halal kosher cheaper open safe easy good right all private public secure by understood on "
-    "something anything anywhere reached covered extra long far romantic quiet picked accessible friendly somebody someone a an one tolls warm there"
+    "something anything anywhere reached covered extra long far romantic quiet picked accessible friendly somebody someone a an one tolls warm"
 )
 _WH = (
     r"(?:what|which|where|when|how|who)"
@@ -60,9 +60,9 @@ def canonical(title: str, name: str | None) -> str:
     text = re.sub(r"^does it\b", "Do they", text, flags=re.IGNORECASE)
     text = re.sub(r"^(?:does|do) THEPLACE\b", "Do they", text, flags=re.IGNORECASE)
     text = re.sub(r"^is THEPLACE (?=a |an |\w+ )", "Are they ", text, flags=re.IGNORECASE)
-    text = re.sub(r"\b(?:at|in|of|on|to|into|with) THEPLACE\b", "there", text)
+    text = re.sub(r"\b(?:at|in|of|on|to|into|with|from|near) THEPLACE\b", "there", text)
     text = re.sub(r"\bfor THEPLACE\b|\bof THEPLACE\b", "there", text)
-    text = re.sub(r"\b(?:at|in) (?:here|there)\b|\bhere\b", "there", text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(?:at|(?<!check )in) (?:here|there)\b|\bhere\b", "there", text, flags=re.IGNORECASE)
     text = re.sub(r"\bTHEPLACE(?= (?:\w+s)\b)", "they", text)
     text = text.replace("THEPLACE", "they")
     text = re.sub(r"\bdo you guys\b|\bdo you all\b", "do they", text, flags=re.IGNORECASE)
@@ -116,11 +116,11 @@ def embedded(question: str) -> str | None:
         if aux == "does":
             verb, _, more = rest.partition(" ")
             return f"{match[1]} {_subject(subject)} {_singular(verb)} {more}".strip()
-        if aux in ("is", "are", "am") and not rest:
-            return f"{match[1]} {_subject(subject)} {aux}"
+        if aux in ("is", "are", "am") and (not rest or rest.startswith(("of ", "for "))):
+            return f"{match[1]} {_subject(subject)} {rest}".strip() + f" {aux}"
         return f"{match[1]} {_subject(subject)} {aux} {rest}".strip()
     if match := re.fullmatch(r"((?:what|when|where|how much|how)) (is|are) ((?:the |a |an |their |check|breakfast|parking)[\w -]*?)( there)?", low):
-        return f"{match[1]} {match[3]} {match[2]}{match[4] or ''}"
+        return f"{match[1]} {match[3]} {match[2]}"
     if match := re.fullmatch(r"how much does (.+) cost( there)?", low):
         return f"how much {match[1]} costs{match[2] or ''}"
     if match := re.fullmatch(r"what does (.+) cost( there)?", low):
@@ -181,25 +181,44 @@ def place_in(text: str, noun: str, at: str) -> str:
     return refer(said, noun) if re.search(r"\bthey\b", said, re.IGNORECASE) else said
 
 
-@lru_cache(maxsize=8)
-def _rewordings() -> tuple[tuple[re.Pattern[str], str], ...]:
-    found = []
-    for kind, _, cell in rows("en", "knowledge"):
-        if kind == "reword":
+@lru_cache(maxsize=4)
+def _rewordings(kind: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """Phrases with all that may stand for each, the longest first."""
+    found: dict[str, list[str]] = {}
+    for row_kind, _, cell in rows("en", "knowledge"):
+        if row_kind == kind:
             for pair in alternatives(cell):
                 old, _, new = pair.partition("=")
-                found.append((re.compile(rf"\b{old}\b", re.IGNORECASE), new))
-    return tuple(found)
+                found.setdefault(old, []).append(new)
+    longest = sorted(found, key=lambda old: (-len(old), old))
+    return tuple((re.compile(rf"\b{re.escape(old)}\b", re.IGNORECASE), tuple(found[old])) for old in longest)
 
 
 def reworded(text: str, rng: Rng) -> str:
-    """A plain wording with one or two of its phrases said otherwise."""
-    fitting = [pair for pair in _rewordings() if pair[0].search(text)]
-    for pattern, new in rng.sample(fitting, 2):
-        match = pattern.search(text)
-        if match:
-            text = text[: match.start()] + (new.capitalize() if match.start() == 0 else new) + text[match.end() :]
-    return text
+    """A plain wording in which what is asked for, and a phrase around it, are mostly said otherwise."""
+    for kind, often in (("word", 0.8), ("verb", 0.5)):
+        for pattern, new in _rewordings(kind):
+            match = pattern.search(text)
+            if match:
+                if rng.chance(often):
+                    said = _article(text[: match.start()], rng.choice(new))
+                    text = text[: match.start()] + (said[:1].upper() + said[1:] if match.start() == 0 else said) + text[match.end() :]
+                break
+    text = _THERE_IS.sub(lambda match: "Are there " if match[0][0] == "I" else "are there ", text)
+    return re.sub(r"\ba (?=(?:elevator|additional|internet|iron)\b)", "an ", text)
+
+
+#: "is there" before a plural.
+_THERE_IS = re.compile(r"\b[Ii]s there (?=(?:any )?(?:[\w-]+ ){0,2}?[\w-]*[^\Wsiu]s\b(?! (?:service|access)))")
+
+
+def _article(before: str, new: str) -> str:
+    """A phrase without its article where one stands before it already."""
+    return (
+        re.sub(r"^(?:a|an) ", "", new)
+        if re.search(r"\b(?:a|an|any|the|their|some|free|no|for|car|bike|street|of)\s*$", before, re.IGNORECASE)
+        else new
+    )
 
 
 _NEGATIVE = re.compile(

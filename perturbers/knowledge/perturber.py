@@ -34,7 +34,7 @@ from .wording import Question, Reference, answer, phrases, pick, question, side_
 SEEKING, ANSWER, TWIN = "knowledge_seeking", "knowledge_answer", "knowledge_twin"
 References = Literal["mixed", "pronoun", "noun", "name"]
 _REFERENCES: tuple[Reference, ...] = ("pronoun", "noun", "name")
-_CUMULATIVE = (0.6, 0.8, 1.0)
+_CUMULATIVE = (0.68, 0.88, 1.0)
 #: How often a question is followed by another one at once, and how often an answer leads back to what the system had asked.
 _SECOND, _BACK = 0.15, 0.85
 _DRAWS = 6
