@@ -60,7 +60,7 @@ def canonical(title: str, name: str | None) -> str:
     text = re.sub(r"^does it\b", "Do they", text, flags=re.IGNORECASE)
     text = re.sub(r"^(?:does|do) THEPLACE\b", "Do they", text, flags=re.IGNORECASE)
     text = re.sub(r"^is THEPLACE (?=a |an |\w+ )", "Are they ", text, flags=re.IGNORECASE)
-    text = re.sub(r"\b(?:at|in|of|on|to|into|with|from|near) THEPLACE\b", "there", text)
+    text = re.sub(r"\b(?:at|in|of|on|to|into|with|from|near|nearby|around|inside) THEPLACE\b", "there", text)
     text = re.sub(r"\bfor THEPLACE\b|\bof THEPLACE\b", "there", text)
     text = re.sub(r"\b(?:at|(?<!check )in) (?:here|there)\b|\bhere\b", "there", text, flags=re.IGNORECASE)
     text = re.sub(r"\bTHEPLACE(?= (?:\w+s)\b)", "they", text)
@@ -75,6 +75,10 @@ def canonical(title: str, name: str | None) -> str:
     return (text[:1].upper() + text[1:] + "?") if text else ""
 
 
+#: What names begin with and titles use for any place.
+_KINDS = frozenset({"restaurant", "hotel", "house", "museum", "cafe", "pizza", "cambridge", "city", "guest"})
+
+
 @lru_cache(maxsize=4096)
 def _name_patterns(name: str) -> tuple[str, ...]:
     """A name as titles write it, the longest form first: whole, without the last words, with "and" as "&"."""
@@ -83,7 +87,7 @@ def _name_patterns(name: str) -> tuple[str, ...]:
         words = words[1:]
     found = []
     for count in range(len(words), 0, -1):
-        if count < len(words) and count == 1 and len(words[0]) < 5:
+        if count < len(words) and count == 1 and (len(words[0]) < 5 or words[0].lower() in _KINDS):
             break
         found.append(r"[ -]+".join(re.escape(word) for word in words[:count]))
     return tuple(found)
@@ -144,13 +148,17 @@ def _third(subject: str, rest: str) -> str:
     """The verb of "does it ..." in its own form."""
     if subject.lower() in ("i", "we", "they", "you", "people", "guests", "customers", "visitors") or re.search(r"s$| and ", subject.lower()):
         return rest
+    where, rest = ("there ", rest[6:]) if rest.startswith("there ") else ("", rest)
     verb, _, more = rest.partition(" ")
-    return f"{_singular(verb)} {more}".strip()
+    return f"{where}{_singular(verb)} {more}".strip()
 
 
 _BASE_AUX = re.compile(r"\b(do|are|can|could|will|would|should) they\b", re.IGNORECASE)
 _SUBJECT_VERB = re.compile(r"\bthey (are|\w+)", re.IGNORECASE)
-_THERE = re.compile(r"(?<!is )(?<!are )(?<!be )(?<!if )(?<!will )(?<!would )\bthere\b(?! (?:is|are|be|will|would|any|a|an|no|parking|wifi)\b)")
+_THERE = re.compile(
+    r"(?<!is )(?<!are )(?<!be )(?<!if )(?<!will )(?<!would )\bthere\b(?! (?:is|are|be|will|would|any|a|an|no|parking|wifi)\b)",
+    re.IGNORECASE,
+)
 _NOT_VERBS = frozenset({"can", "could", "will", "would", "should", "may", "must", "might"})
 
 
@@ -286,6 +294,9 @@ def _lowered(text: str, name: str | None) -> str:
     return text[:1].lower() + text[1:]
 
 
+_SMALL = frozenset({"and", "of", "by"})
+
+
 def _named(text: str, name: str, noun: str) -> str:
     """The entity's name as people write it, or `noun` in its place."""
     for pattern in _name_patterns(name):
@@ -300,7 +311,7 @@ def _named(text: str, name: str, noun: str) -> str:
             return text[: match.start()] + said + text[match.end() :]
         shown = match.group()
         if shown.upper() == shown and len(shown) > 4:
-            shown = " ".join(word if word.lower() in ("and", "of", "by") and place else word.capitalize() for place, word in enumerate(shown.split()))
+            shown = " ".join(word.lower() if word.lower() in _SMALL and place else word.capitalize() for place, word in enumerate(shown.split()))
         return text[: match.start()] + shown + text[match.end() :]
     return text
 

@@ -38,11 +38,14 @@ _CUMULATIVE = (0.68, 0.88, 1.0)
 #: How often a question is followed by another one at once, and how often an answer leads back to what the system had asked.
 _SECOND, _BACK = 0.15, 0.85
 _DRAWS = 6
+#: Domains whose offers have no names; in others a question needs something that was offered, also about the domain as a whole.
+_WITHOUT_NAMES = frozenset({"train", "taxi", "bus", "hospital", "police", "flight", "火车", "飞机", "天气", "出租", "地铁", "通用"})
 #: What joins a question to what was said before it, and makes no sense behind an answer.
 _CONNECTIVE = re.compile(
     r"^(?:(?:and|also|but|so|or|then|okay|ok|yes|no|sure)\b[ ,.!]*|(?:有的|好的|可以|是的|没有|没问题|那|那么)[，,]?(?=您|请|要|想|还))",
     re.IGNORECASE,
 )
+_REFERENCE = re.compile(r"\breference\b|\bbooking (?:was |is )?(?:complete|success)|have booked|'ve booked| is booked|contact number", re.IGNORECASE)
 _BOOKED = frozenset({"offerbooked", "book", "notify_success"})
 #: Questions that a booking answers.
 _BOOKING = frozenset({"topic table_reservation", "topic reservation"})
@@ -143,7 +146,7 @@ class Knowledge(DialoguePerturber):
         allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
         asked: set[tuple[Key, str]] = set()
         places = spots(dialogue, names_of(base, language), gaps(dialogue))
-        options = {spot.gap: self._options(spot, base, allowed, language, _is_booked(dialogue, spot.gap)) for spot in places}
+        options = {spot.gap: self._options(spot, base, allowed, language, _is_booked(dialogue, spot.gap) or spot.move == "book") for spot in places}
         fitting = [spot for spot in places if options[spot.gap]]
         if not fitting:
             return untouched(
@@ -180,7 +183,9 @@ class Knowledge(DialoguePerturber):
         """What can be asked at a spot: entity, snippet, and whether another entity on the table answers it as well."""
         found = []
         others = (*spot.last, *spot.earlier)
-        keys = [*spot.last, *([(spot.domain, WHOLE_DOMAIN)] if (spot.domain, WHOLE_DOMAIN) in base.entities and spot.gap else [])]
+        whole = (spot.domain, WHOLE_DOMAIN)
+        in_hand = whole in base.entities and spot.gap > 0 and (spot.offered or spot.domain in _WITHOUT_NAMES)
+        keys = [*spot.last, *([whole] if in_hand else [])]
         for key in dict.fromkeys(keys):
             theirs = {asked for other in others if other != key and other[0] == key[0] for asked in _keys(base, other, language)}
             for snippet in allowed.get(key, ()):
@@ -283,7 +288,11 @@ def is_held_out(snippet: Snippet, share: float) -> bool:
 
 def _is_booked(dialogue: Dialogue, gap: int) -> bool:
     """Whether something was booked before a turn."""
-    return any(act.act in _BOOKED for turn in dialogue.turns[:gap] for act in turn.acts)
+    before = dialogue.turns[:gap]
+    return any(
+        any(act.act in _BOOKED for act in turn.acts) or (turn.speaker == "system" and _REFERENCE.search(turn.utterance) is not None)
+        for turn in before
+    )
 
 
 def own_base(language: str) -> KnowledgeBase:

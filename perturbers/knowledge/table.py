@@ -39,6 +39,7 @@ class Spot(NamedTuple):
         last: the entities of the last turn that spoke of any, of the domain in hand.
         earlier: all other entities that were spoken of.
         surfaces: how they were called last.
+        offered: whether labels name something of the domain in hand, known to the base or not; true where the dialogue has no labels.
         move: what the system said last.
     """
 
@@ -47,6 +48,7 @@ class Spot(NamedTuple):
     last: tuple[Key, ...]
     earlier: tuple[Key, ...]
     surfaces: dict[Key, str]
+    offered: bool
     move: Move
 
 
@@ -69,7 +71,11 @@ class Names:
                 self.short.setdefault(core, []).append(key)
         # By first word, the longest names first; Chinese by first character.
         self._starts: dict[str, list[str]] = {}
-        for name in self.exact:
+        self._texts = dict(self.exact)
+        for name, keys in self.short.items():
+            if " " in name:
+                self._texts.setdefault(name, keys)
+        for name in self._texts:
             self._starts.setdefault(name[0] if language == "zh" else name.split(" ", 1)[0], []).append(name)
         for names in self._starts.values():
             names.sort(key=lambda one: (-len(one), one))
@@ -95,7 +101,7 @@ class Names:
                 if [word for _, _, word in stretch] == parts:
                     surface = text[stretch[0][0] : stretch[-1][1]]
                     if len(parts) > 1 or (surface[0].isupper() and stretch[0][0] > 0 and len(surface) > 3):
-                        yield self.exact[name], surface
+                        yield self._texts[name], surface
                         found = len(parts)
                         break
             place += found or 1
@@ -106,7 +112,7 @@ class Names:
         while place < len(plain):
             name = next((one for one in self._starts.get(plain[place].casefold(), ()) if plain[place : place + len(one)].casefold() == one), "")
             if name:
-                yield self.exact[name], plain[place : place + len(name)]
+                yield self._texts[name], plain[place : place + len(name)]
             place += len(name) or 1
 
 
@@ -157,6 +163,11 @@ def domain_of(turn: Turn, before: str, dialogue: Dialogue) -> str:
     return dialogue.domains[0] if len(dialogue.domains) == 1 else ""
 
 
+_SEVERAL = re.compile(
+    r"\b(?:both|either|each|these|those|them all|several|a few|one of them|"
+    r"(?:two|three|four|\d+) (?:\w+ )?(?:hotels|guest ?houses|restaurants|options|places|choices))\b|(?:这|那)几家|都有|[两二三四五]家",
+    re.IGNORECASE,
+)
 _BOOKING = re.compile(r"\b(?:book|reserv|ticket)|预订|订票|订房|预约", re.IGNORECASE)
 _MORE = re.compile(
     r"\b(?:else|other questions|more questions|further|anything more|will that be all)\b|还有(?:什么|别的|其他)|别的需要", re.IGNORECASE
@@ -188,6 +199,12 @@ def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
     for turn in dialogue.turns:
         domain = domain_of(turn, domain, dialogue)
         domains.append(domain)
+    labelled = any(turn.acts or turn.spans for turn in dialogue.turns)
+    named: list[frozenset[str]] = [frozenset()]
+    for turn in dialogue.turns:
+        mine = {act.domain for act in turn.acts if act.value and act.slot is not None and _is_name(act.slot)}
+        mine |= {span.domain for span in turn.spans if _is_name(span.slot)} | {cell.domain for cell in turn.state if _is_name(cell.slot)}
+        named.append(named[-1] | mine)
     found: list[Spot] = []
     for gap in gaps:
         surfaces: dict[Key, str] = {}
@@ -200,6 +217,9 @@ def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
         hand = domains[gap - 1] if gap else (dialogue.domains[0] if len(dialogue.domains) == 1 else "")
         last = tuple(key for key in last if key[0] == hand or not hand)
         before = dialogue.turns[gap - 1] if gap else None
+        if before is not None and not spoken[gap - 1] and _SEVERAL.search(before.utterance):
+            last = ()  # it speaks of more than one, and it can't be told which
         earlier = tuple(key for key in surfaces if key not in last)
-        found.append(Spot(gap, hand, last, earlier, surfaces, move_of(before, spoken[gap - 1] if gap else ())))
+        offered = not labelled or hand in named[gap]
+        found.append(Spot(gap, hand, last, earlier, surfaces, offered, move_of(before, spoken[gap - 1] if gap else ())))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -128,7 +129,8 @@ def _with(said: str, noun: str) -> str:
     if made == said and noun.lower() not in said.lower() and said.endswith("?") and " " in noun:
         before, core = english.split(said)
         if len(core.split()) < 9 and not core.lower().startswith(("if ", "would that", "is that", "will that")):
-            made = f"{before} {core[:-1]} at {noun}?".strip()
+            toward = "to" if re.search(r"\b(?:bring|come|take my|take along)\b", core) else "at"
+            made = f"{before} {core[:-1]} {toward} {noun}?".strip()
     return made
 
 
