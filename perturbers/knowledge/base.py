@@ -173,6 +173,8 @@ def _load(paths: str, stamps: tuple[tuple[int, int], ...]) -> KnowledgeBase:
 
 
 _BETWEEN = re.compile(r"[\W_]+")
+#: Before the s of a genitive, which some corpora cut off.
+_APOSTROPHE = re.compile(r" ?['’](?=s\b)|['’]")
 
 
 def title_key(title: str) -> str:
@@ -183,8 +185,8 @@ def title_key(title: str) -> str:
 @lru_cache(maxsize=1 << 14)
 def name_key(name: str, language: str) -> str:
     """A name as it is compared: words without case, marks and "the"; Chinese without blanks."""
-    plain = "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char)).replace("'", "")
-    words = _BETWEEN.sub(" ", plain.replace("’", "")).split()
+    plain = "".join(char for char in unicodedata.normalize("NFKD", name.casefold()) if not unicodedata.combining(char))
+    words = _BETWEEN.sub(" ", _APOSTROPHE.sub("", plain)).split()
     if language == "zh":
         return "".join(words)
     return " ".join(words[1:] if len(words) > 1 and words[0] == "the" else words)

@@ -176,7 +176,7 @@ def refer(text: str, noun: str) -> str:
         verb = "is" if verb == "are" else verb if verb.lower() in _NOT_VERBS else _singular(verb)
         return text[: match.start()] + f"{noun} {verb}" + text[match.end() :]
     if spoken:
-        toward = re.search(r"\b(?:bring|take|come|go|get|walk|ride)\b", text[: spoken.start()]) is not None
+        toward = re.search(r"\b(?:bring|take|come|go|walk|ride)\b", text[: spoken.start()]) is not None
         return text[: spoken.start()] + f"{'to' if toward and 'eat' not in text else 'at'} {noun}" + text[spoken.end() :]
     if re.search(r"\btheir\b", text) and noun.startswith(("the ", "this ", "that ")):
         return re.sub(r"\btheir\b", f"{noun}'s", text, count=1)

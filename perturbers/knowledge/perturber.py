@@ -28,7 +28,7 @@ from . import database
 from .base import WHOLE_DOMAIN, Entity, KnowledgeBase, load
 from .table import Key, Names, Spot, spots
 from .topics import question_key, usable
-from .wording import Question, Reference, answer, phrases, pick, question, side_of
+from .wording import Question, Reference, answer, phrases, pick, question, shown, side_of
 
 #: The labels of a knowledge-seeking turn, of its answer, and of a question that an entity spoken of earlier answers as well.
 SEEKING, ANSWER, TWIN = "knowledge_seeking", "knowledge_answer", "knowledge_twin"
@@ -150,7 +150,10 @@ class Knowledge(DialoguePerturber):
         fitting = [spot for spot in places if options[spot.gap]]
         if not fitting:
             return untouched(
-                dialogue, "nothing_on_the_table" if not any(spot.last or spot.domain in base.domains for spot in places) else "no_snippet_fits"
+                dialogue,
+                "nothing_on_the_table"
+                if not any(spot.last or (spot.domain, WHOLE_DOMAIN) in base.entities for spot in places)
+                else "no_snippet_fits",
             )
         pairs: dict[int, list[Pair]] = {}
         rng.shuffle(fitting)
@@ -238,6 +241,9 @@ class Knowledge(DialoguePerturber):
             real = banks.load(self.bank, self.knowledge).wordings(snippet, language, side)
         worded = question(snippet, entity, surface, choice.reference, "more" if number else spot.move, language, side, real, rng)
         text = worded.text.strip()
+        called = surface or (shown(entity.name) if entity.name else "")
+        if choice.reference == "name" and "".join(called.split()).casefold() not in "".join(text.split()).casefold():
+            return None  # this wording has no place for the name
         return worded._replace(text=styled(text, dialogue, "user")) if len(text) > 3 else None
 
     def _pair(self, dialogue: Dialogue, spot: Spot, choice: _Choice, worded: Question, last: bool, rng: Rng) -> Pair:

@@ -18,7 +18,7 @@ Move = Literal["book", "more", "ask", "offer", "tell"]
 
 _GENERAL = frozenset({"general", "booking", "通用", ""})
 _NAME_SLOTS = frozenset({"name", "名称", "片名", "商品名称", "班号"})
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+(?: ?['’]s\b)?")
 #: What a name may leave out at its end.
 _KINDS = re.compile(r" (?:hotel|restaurant|guest ?house|b and b|bed and breakfast|inn|lodge|cafe|bar|museum|theatre|cinema|college|park)$")
 
@@ -90,7 +90,7 @@ class Names:
         if self.language == "zh":
             yield from self._in_chinese(text)
             return
-        words = [(match.start(), match.end(), name_key(match.group(), "en")) for match in _WORD.finditer(text.replace("'", "’"))]
+        words = [(match.start(), match.end(), name_key(match.group(), "en")) for match in _WORD.finditer(text)]
         words = [(start, end, word) for start, end, word in words if word]
         place = 0
         while place < len(words):

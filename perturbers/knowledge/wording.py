@@ -20,7 +20,7 @@ Reference = Literal["pronoun", "noun", "name"]
 #: The share of each bank of wordings that training has; the others are for testing alone.
 _TRAIN = 0.6
 #: How often a question takes its snippet's topic's wordings, where there are some; else its title is reworded.
-_BY_TOPIC = 0.83
+_BY_TOPIC = 0.7
 _FRAMED = 0.35
 _LED = 0.4
 
@@ -126,11 +126,12 @@ def _english(plain: str, snippet: Snippet, entity: Entity, surface: str, referen
 def _with(said: str, noun: str) -> str:
     """The wording about `noun`, which is named at its end where it has no word for the place."""
     made = english.refer(said, noun)
-    if made == said and noun.lower() not in said.lower() and said.endswith("?") and " " in noun:
+    if made == said and noun.lower() not in said.lower() and " " in noun:
         before, core = english.split(said)
-        if len(core.split()) < 9 and not core.lower().startswith(("if ", "would that", "is that", "will that")):
+        if len(core.split()) < 16 and not core.lower().startswith(("if ", "would that", "is that", "will that")):
             toward = "to" if re.search(r"\b(?:bring|come|take my|take along)\b", core) else "at"
-            made = f"{before} {core[:-1]} {toward} {noun}?".strip()
+            end = core[-1] if core[-1] in "?." else "?"
+            made = f"{before} {core.rstrip('?.')} {toward} {noun}{end}".strip()
     return made
 
 
