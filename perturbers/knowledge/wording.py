@@ -20,7 +20,7 @@ Reference = Literal["pronoun", "noun", "name"]
 #: The share of each bank of wordings that training has; the others are for testing alone.
 _TRAIN = 0.6
 #: How often a question takes its snippet's topic's wordings, where there are some; else its title is reworded.
-_BY_TOPIC = 0.7
+_BY_TOPIC = 0.75
 _FRAMED = 0.35
 _LED = 0.4
 
