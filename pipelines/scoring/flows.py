@@ -19,7 +19,7 @@ from pipelines.errors import InputError
 from . import strata
 from .base import Scorer, Settings
 from .predictions import check_ids, first_byte, prediction_files, read_document, read_lines, unique
-from .slots_zh import ALL_VERSIONS, HARD, _find, _parts
+from .releases import ALL_VERSIONS, HARD, find, parts
 from .units import Floats, Key, Sums, Units, columns_of, ratio
 
 ORIGIN, WRITTEN, ASR = "origin", "standard", "asr"
@@ -59,7 +59,7 @@ class Flows(Scorer):
         self.turns: dict[str, list[tuple[int, int, str, list[str]]]] = {}
         self.scenario: dict[str, str] = {}
         self._read_gold(Path(settings.gold))
-        hard = _find(settings.gold, "hard_data_id.json", needed=False)
+        hard = find(settings.gold, "hard_data_id.json")
         self.hard = {} if hard is None else msgspec.json.decode(hard.read_bytes(), type=dict[str, list[str | None]])
 
     def _read_gold(self, root: Path) -> None:
@@ -102,7 +102,7 @@ class Flows(Scorer):
                                 pairs.append(((name, places.get(place, place), version), node))
             else:
                 for record in read_lines(file, "predictions-labels"):
-                    name, suite, variant = _parts(record["dialogue_id"], str(file))
+                    name, suite, variant = parts(record["dialogue_id"], str(file))
                     version = ORIGIN if suite == WRITTEN else f"asr_{variant}"
                     pairs.append(
                         ((name, record["turn"], version), next((_bare(one) for one in record["labels"] if not one.startswith("intent:")), ""))

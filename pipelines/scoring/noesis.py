@@ -77,7 +77,7 @@ class Noesis(Scorer):
         if f"{key}/{suite}" not in self._truth:
             if suite not in self._found.get(key, {}):
                 raise InputError(self.settings.gold, f"has no {suite} of the split {self.split}", "name another split with --split")
-            self._truth[f"{key}/{suite}"] = _read_truth(self._found[key][suite])
+            self._truth[f"{key}/{suite}"] = read_truth(self._found[key][suite])
         return self._truth[f"{key}/{suite}"]
 
     def read(self, path: str) -> dict[str, Ranking]:
@@ -200,7 +200,12 @@ def _files(gold: str, corpus: str) -> Mapping[str, dict[str, list[Path]]]:
     return found
 
 
-def _read_truth(paths: Sequence[Path]) -> Truth:
+def read_truth(paths: Sequence[Path]) -> Truth:
+    """The right candidates, from the first of the files that tells them.
+
+    Raises:
+        InputError: a damaged file, or none with answers.
+    """
     for path in paths:
         data = path.read_bytes()
         if path.suffix == ".tsv":

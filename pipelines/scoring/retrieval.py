@@ -15,10 +15,10 @@ import msgspec
 from pipelines.errors import InputError
 
 from .base import Scorer, Settings
-from .noesis import Truth, _read_truth
+from .noesis import Truth, read_truth
 from .predictions import check_ids, first_byte, prediction_files, read_document
 from .ranking import Ranking, read_rankings
-from .slots_zh import HARD, _find
+from .releases import HARD, find
 from .units import Floats, Key, Sums, Units, columns_of, ratio
 
 _FILES = {"test": "test", "valid": "dev", "train": "train"}
@@ -44,8 +44,8 @@ class Retrieval(Scorer):
             raise InputError(settings.gold, f"has no split {self.split!r}", f"there are: {', '.join(_FILES)}")
         name = _FILES[self.split]
         root = Path(settings.gold)
-        path = _find(settings.gold, f"{name}.json", needed=False)
-        listed = _find(settings.gold, f"ecd_{name}_subtask_1.json", needed=False) if root.is_dir() else None
+        path = find(settings.gold, f"{name}.json")
+        listed = find(settings.gold, f"ecd_{name}_subtask_1.json") if root.is_dir() else None
         if path is None and listed is None:
             raise InputError(
                 settings.gold, f"holds no {name}.json and no ecd_{name}_subtask_1.json", "name an output folder, or the release's folder"
@@ -56,8 +56,8 @@ class Retrieval(Scorer):
                 self.sessions = msgspec.json.decode(path.read_bytes(), type=dict[str, _Session])
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise InputError(str(path), f"is no file of retrieval-based dialogues: {error}", "`dialmill validate` tells more") from None
-        self.truth: Truth = {} if listed is None else _read_truth([listed])
-        hard = _find(settings.gold, "hard_dialog_id.json", needed=False)
+        self.truth: Truth = {} if listed is None else read_truth([listed])
+        hard = find(settings.gold, "hard_dialog_id.json")
         self.hard = set() if hard is None else set(msgspec.json.decode(hard.read_bytes(), type=list[int]))
         self._path = ""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -23,11 +22,12 @@ from pipelines.errors import InputError
 from . import bleu, strata
 from .base import Scorer, Settings
 from .predictions import check_ids, first_byte, prediction_files, read_document, read_lines, shown, unique
+from .releases import ALL_VERSIONS, HARD, find, need, parts
 from .state import POLICY, State, state_of
 from .units import Floats, Key, Sums, Units, columns_of, ratio
 
 VERSIONS = ("log", "log_asr0", "log_asr1", "log_asr2")
-WRITTEN, SPOKEN, ALL_VERSIONS, HARD = "standard", "spoken", "test_std", "test_hard"
+WRITTEN, SPOKEN = "standard", "spoken"
 _LISTS = {"test": "test", "valid": "val", "train": "train"}
 #: What the scorer of the release never looks for.
 _IGNORED = frozenset(["航班信息", "天气", "车次信息", "片名", "主演名单", "商品名称", "班号"])
@@ -82,8 +82,7 @@ class SlotBased(Scorer):
         self._gold: dict[Place, Said] = {}
 
     def _read_gold(self, gold: str) -> dict[str, dict[str, list[_Turn]]]:
-        path = _find(gold, "data_for_damd.json")
-        assert path is not None
+        path = need(gold, "data_for_damd.json")
         try:
             everything = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, list[_Turn]]])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -91,7 +90,7 @@ class SlotBased(Scorer):
         #: Predictions may hold the other splits too; ids are compared in lower case, as the released loader does.
         self._known = {(name, turn, version) for name, logs in everything.items() for version, turns in logs.items() for turn in range(len(turns))}
         self._names = {name.lower(): name for name in everything}
-        listed = _find(gold, f"{_LISTS[self.split]}ListFile.json", needed=False)
+        listed = find(gold, f"{_LISTS[self.split]}ListFile.json")
         if listed is None:
             self.notes.add(f"there is no {_LISTS[self.split]}ListFile.json: all dialogues are scored")
             return everything
@@ -99,7 +98,7 @@ class SlotBased(Scorer):
         return {name: logs for name, logs in everything.items() if name.lower() in ids}
 
     def _read_hard(self, gold: str) -> dict[str, list[list[str]]]:
-        path = _find(gold, "hard_data_id_sorted.json", needed=False)
+        path = find(gold, "hard_data_id_sorted.json")
         return {} if path is None else msgspec.json.decode(path.read_bytes(), type=dict[str, list[list[str]]])
 
     def suites(self) -> list[str]:
@@ -118,7 +117,7 @@ class SlotBased(Scorer):
                     pairs.append(((self._names.get(name.lower(), name), _number(item["turn_num"], path), version), said))
             else:
                 for record in read_lines(file, "predictions-state"):
-                    name, suite, variant = _parts(record["dialogue_id"], str(file))
+                    name, suite, variant = parts(record["dialogue_id"], str(file))
                     state = state_of(((one["domain"], one["slot"], one["values"]) for one in record["state"]), "zh")
                     acts: dict[str, set[str]] = {}
                     for act in record.get("acts", ()):
@@ -306,28 +305,3 @@ def _number(value: int | str, path: str) -> int:
         return int(value)
     except ValueError:
         raise InputError(path, f"holds the turn_num {value!r}, which is no number", "count turns from 0") from None
-
-
-def _parts(dialogue_id: str, path: str) -> tuple[str, str, int]:
-    name, _, rest = dialogue_id.rpartition("/")
-    source, _, suite = name.rpartition("/")
-    if not source or not rest.isdigit():
-        raise InputError(path, f"holds the dialogue_id {dialogue_id!r}", "expected is SOURCE_ID/SUITE/VARIANT, as dialogues/SUITE/*.jsonl have it")
-    return source, suite, int(rest)
-
-
-def _find(gold: str, name: str, needed: bool = True) -> Path | None:
-    """A file by its name: as the folder of --gold has it, or in it. Held-out labels come first.
-
-    Raises:
-        InputError: there is none, or several.
-    """
-    root = Path(gold)
-    if not root.exists():
-        raise InputError(gold, "does not exist", "check the path")
-    if root.is_file():
-        return root if root.name == name or needed else None
-    found = sorted(root.rglob(name), key=lambda path: ("labels" not in path.relative_to(root).parts, str(path)))
-    if not found and needed:
-        raise InputError(gold, f"holds no {name}", "name an output folder, or the release's data folder")
-    return found[0] if found else None
