@@ -3,8 +3,10 @@
 Both are read off delexicalised responses. A system offers an entity where its response names one ("[hotel_name]", "[train_trainid]"). Inform: the
 last offer of every domain that the goal constrains fits the goal. Success: Inform, and every attribute that the goal asks for was answered.
 
-Which entities an offer means follows from the predicted state: those of the database that fit it. Without a database the state itself is
-compared: an offer fits if the state held every constraint of the goal, with its value, when it was made. The score file says which was used.
+Which entities an offer means follows from the predicted state: those of the database that fit it; a later offer replaces them unless it takes them
+all in. Without a database the state itself is compared: an offer fits if the state held every constraint of the goal, with its value, when it was
+made. The score file says which was used. Where the goal names the entity, and where a train was neither offered nor asked for by its id, nothing
+needs to be offered.
 """
 
 from __future__ import annotations
@@ -107,15 +109,15 @@ def outcome(goal: Goal, replies: Sequence[Reply], language: str, database: Datab
         wanted.setdefault(domain, {})[slot] = values
     asked = _requested(goal)
     domains = list(dict.fromkeys([*wanted, *asked]))
-    offers: dict[str, State] = {}
+    offers: dict[str, list[State]] = {}
     answered: dict[str, set[str]] = {}
     for reply in replies:
         named = _named(reply.response, domains)
         for domain, slot in named:
             if slot in _OFFER.get(domain, {"name"}):
-                offers[domain] = reply.state
+                offers.setdefault(domain, []).append(reply.state)
             answered.setdefault(domain, set()).add(_slot(slot))
-    inform = all(_informed(domain, wanted.get(domain, {}), offers, database) for domain in wanted)
+    inform = all(_informed(domain, wanted[domain], asked.get(domain, set()), offers, database) for domain in wanted)
     success = inform and all(slots <= answered.get(domain, set()) for domain, slots in asked.items())
     return Outcome(inform, success)
 
@@ -141,16 +143,23 @@ def _named(response: str, domains: Sequence[str]) -> Iterable[tuple[str, str]]:
             yield domain, slot
 
 
-def _informed(domain: str, constraints: Mapping[str, frozenset[str]], offers: Mapping[str, State], database: Database | None) -> bool:
-    if domain in _WITHOUT_ENTITY:
+def _informed(
+    domain: str, constraints: Mapping[str, frozenset[str]], asked: set[str], offers: Mapping[str, Sequence[State]], database: Database | None
+) -> bool:
+    if domain in _WITHOUT_ENTITY or "name" in constraints:
         return True
     if domain not in offers:
-        return False
-    state = {slot: values for (where, slot), values in offers[domain].items() if where == domain}
+        return domain == "train" and "id" not in asked
+    states = [{slot: values for (where, slot), values in state.items() if where == domain} for state in offers[domain]]
     if database is not None and domain in database.entities:
         due = database.find(domain, {_slot(slot): values for slot, values in constraints.items()})
-        offered = database.find(domain, {_slot(slot): values for slot, values in state.items()})
+        offered: set[int] = set()
+        for state in states:
+            found = database.find(domain, {_slot(slot): values for slot, values in state.items()})
+            if not offered or not offered <= found:
+                offered = found
         return bool(offered) and offered <= due
+    state = states[-1]
     return all(DONTCARE in values or bool(state.get(slot, frozenset()) & values) for slot, values in constraints.items())
 
 
