@@ -21,7 +21,7 @@ from . import tts as voices_
 from .align import edits, lay, settle
 from .asr import Transcript
 from .cache import Cache, default_folder
-from .errors import EngineMissing
+from .errors import EngineMissing, PointMissing
 from .guards import suspicious
 from .speakable import Word, speakable, words
 from .studio import Condition, Heard, Studio, noise_seed
@@ -113,7 +113,7 @@ class Speech(DialoguePerturber):
             problems: list[EngineMissing] = []
             for language in sorted(self.languages):
                 try:
-                    self.plan(language)
+                    self.plan(language, tuned=self.snr == "auto")
                 except EngineMissing as problem:
                     problems.append(problem)
             if len(problems) == len(self.languages):
@@ -207,6 +207,10 @@ class Speech(DialoguePerturber):
             return None
         try:
             return self.plan(language)
+        except PointMissing:
+            if self.engine == "audio":
+                raise
+            return None
         except EngineMissing:
             return None
 
@@ -257,9 +261,9 @@ class Speech(DialoguePerturber):
             return 100.0
         curve = self.curve(kind, studio)
         if curve is None:
-            raise EngineMissing(
+            raise PointMissing(
                 f"speech: how much {kind} noise gives a WER of {self.wer:g} with {studio.tts.name}, {studio.asr.digest} and these options has not "
-                "been measured yet; measure it by python -m perturbers.speech.calibrate, or give snr="
+                "been measured yet; builds measure it themselves, in Python do it by python -m perturbers.speech.calibrate, or give snr="
             )
         return round(curve.snr_for(self.wer), 2)
 

@@ -11,3 +11,7 @@ class EngineMissing(OptionError):
 
 class SpeechFailed(RuntimeError):
     """An engine failed on one utterance, after its retries. It costs the turn, not the run."""
+
+
+class PointMissing(EngineMissing):
+    """The engines are here, and nobody has measured which noise gives the WER asked for."""

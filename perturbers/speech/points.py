@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .cache import default_folder, digest, write_whole
 
@@ -59,15 +59,11 @@ def setting(tts: str, asr: str, language: str, noise: str, effects: Mapping[str,
 
 
 @cache
-def _data() -> dict[str, Any]:
-    text = (resources.files("perturbers.speech") / "data" / "points.json").read_text("utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
-
-
-@cache
 def _shipped() -> dict[str, Curve]:
-    return {f"{entry['tts']}|{entry['asr']}|{entry['noise']}": Curve(tuple(entry["snr"]), tuple(entry["wer"])) for entry in _data()["curves"]}
+    text = (resources.files("perturbers.speech") / "data" / "points.json").read_text("utf-8")
+    return {
+        f"{entry['tts']}|{entry['asr']}|{entry['noise']}": Curve(tuple(entry["snr"]), tuple(entry["wer"])) for entry in json.loads(text)["curves"]
+    }
 
 
 def shipped(tts: str, asr: str, noise: str) -> Curve | None:
@@ -89,15 +85,12 @@ def stored(name: str, folder: Path | None = None) -> Curve | None:
 
 
 def corpus_point(name: str, folder: Path | None = None) -> dict[str, float] | None:
-    """The SNR by kind of noise that was found for a corpus: for one that dialmill comes with, or stored here by a former run."""
-    found = _data()["corpora"].get(name)
-    if found is None:
-        try:
-            found = json.loads(_path(name, folder).read_text("utf-8"))
-        except (OSError, ValueError):
-            return None
-    levels = found.get("snr")
-    return {str(kind): float(level) for kind, level in levels.items()} if isinstance(levels, dict) else None
+    """The SNR by kind of noise that a former run found for a corpus."""
+    try:
+        levels = json.loads(_path(name, folder).read_text("utf-8"))["snr"]
+        return {str(kind): float(level) for kind, level in levels.items()}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return None
 
 
 def store_corpus_point(name: str, snr: Mapping[str, float], about: Mapping[str, object], folder: Path | None = None) -> None:

