@@ -26,6 +26,7 @@ from ..rng import Rng, key_number
 from . import bank as banks
 from . import database
 from .base import WHOLE_DOMAIN, Entity, KnowledgeBase, load
+from .negatives import negative
 from .table import Key, Names, Spot, spots
 from .topics import question_key, usable
 from .wording import Question, Reference, answer, phrases, pick, question, shown, side_of
@@ -81,6 +82,8 @@ class Knowledge(DialoguePerturber):
         db: files of the database whose rows say what needs no snippet; empty takes what databases of each domain have.
         bank: folders with logs.json and labels.json ("|" between), whose users' questions are used as wordings where their snippets match.
         bank_share: how often a question of the bank is taken where there is one, in [0, 1].
+        hard_negatives: the probability of a turn that looks like one and is none (a value asked again, a remark) at each place without a question,
+            in [0, 1].
     """
 
     knowledge: str = ""
@@ -96,6 +99,7 @@ class Knowledge(DialoguePerturber):
     db: str = ""
     bank: str = ""
     bank_share: float = 0.5
+    hard_negatives: float = 0.0
 
     name: ClassVar[str] = "knowledge"
     version: ClassVar[int] = 1
@@ -104,7 +108,7 @@ class Knowledge(DialoguePerturber):
     def __post_init__(self) -> None:
         if not 0 <= self.held_out < 1:
             raise OptionError(f"knowledge: held_out must be at least 0 and below 1, not {self.held_out}")
-        for key, least in (("rate", 0.0), ("bank_share", 0.0), ("chance", 1e-12)):
+        for key, least in (("rate", 0.0), ("bank_share", 0.0), ("hard_negatives", 0.0), ("chance", 1e-12)):
             value = getattr(self, key)
             if not least <= value <= 1:
                 raise OptionError(f"knowledge: {key} must be {'above 0 and at most 1' if least else 'from 0 to 1'}, not {value}")
@@ -165,6 +169,13 @@ class Knowledge(DialoguePerturber):
                 pairs.setdefault(spot.gap, []).append(pair)
         if not pairs:
             return untouched(dialogue, "no_snippet_fits")
+        for spot in places if self.hard_negatives else ():
+            if spot.gap not in pairs and (self.continues or spot.gap < max(pairs)) and rng.chance(self.hard_negatives):
+                closing, _ = self._closing(dialogue, spot, spot.domain, side_of(dialogue.split), True, rng)
+                other = negative(dialogue, spot.gap, spot.domain, closing, side_of(dialogue.split), rng)
+                if other is not None:
+                    said, reply = styled(other.question, dialogue, "user"), styled(other.answer, dialogue, "system")
+                    pairs[spot.gap] = [other._replace(question=said, answer=reply)]
         inserted = insert(dialogue, pairs, self.continues)
         return Made(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
 

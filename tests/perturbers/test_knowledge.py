@@ -244,6 +244,20 @@ def test_rates_and_bounds(tmp_path: Path) -> None:
     assert 8 < some.count("changed") < 32
 
 
+def test_hard_negatives_are_no_targets(tmp_path: Path) -> None:
+    path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS)))
+    dialogue = talk(ASK, offer("Elm House"), *[ON, LAST] * 4)
+    labels = set()
+    for seed in range(12):
+        one = Knowledge(knowledge=path, most=1, hard_negatives=0.9).perturb(dialogue, seed)
+        for turn in one.turns:
+            if turn.inserted and turn.speaker == "user" and SEEKING not in turn.labels:
+                labels.add(turn.labels[1])
+                assert not turn.knowledge and ("api_question" not in turn.labels or "Mill Lane" in one.turns[turn.turn + 1].utterance)
+        assert [turn for turn in one.turns if not turn.inserted] != [] and len(asked(one)) == 1
+    assert labels == {"api_question", "small_talk"}
+
+
 def test_what_is_known_or_held_out_is_not_asked(tmp_path: Path) -> None:
     known = base_of(Elm_House=document(PETS))
     path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS, POOL)))
