@@ -42,8 +42,35 @@ class Chart:
 def perturbation_charts(facts: Facts) -> list[Chart]:
     """What the suites do to turns and labels. Suites that change no text have none."""
     suites = {name: found for name, found in facts.suites.items() if name != facts.base and found.user_turns}
-    found = [_edits(suites), *_ratios(suites), _status(suites), _left_alone(suites), *_errors(suites)]
+    found = [_edits(suites), *_ratios(suites), _status(suites), _left_alone(suites), _hard(facts.suites), *_errors(suites)]
     return [chart for chart in found if chart.data]
+
+
+def _hard(suites: Mapping[str, SuiteFacts]) -> Chart:
+    """What makes the dialogues of test_hard hard."""
+    told = {name: {reason: number for reason, number in found.hard.items() if reason != "difficulty"} for name, found in suites.items()}
+    every: dict[str, int] = {}
+    for table in told.values():
+        for reason, number in table.items():
+            every[reason] = every.get(reason, 0) + number
+    return Chart(
+        "hard",
+        "What makes a dialogue hard",
+        "Records of test_hard, in all suites, by each reason they were taken for; most have several. The table parts them by suite.",
+        "counts",
+        [{"label": item["label"], "n": item["n"]} for item in _ranked({"": every})][:MOST],
+        ["suite", "reason", "dialogues"],
+        [[item["suite"], item["label"], item["n"]] for item in _ranked(told)],
+        {"things": "dialogues"},
+    )
+
+
+def _ranked(tables: Mapping[str, Mapping[str, int]]) -> list[dict[str, Any]]:
+    """Counts by suite and reason, the largest first."""
+    ranked = sorted(
+        ((number, name, reason) for name, table in tables.items() for reason, number in table.items()), key=lambda one: (-one[0], one[1:])
+    )
+    return [{"suite": name, "label": reason.replace("_", " "), "n": number} for number, name, reason in ranked]
 
 
 def corpus_charts(facts: Facts) -> list[Chart]:
@@ -189,10 +216,7 @@ def _status(suites: Mapping[str, SuiteFacts]) -> Chart:
 
 
 def _left_alone(suites: Mapping[str, SuiteFacts]) -> Chart:
-    ranked = sorted(
-        ((number, name, reason) for name, found in suites.items() for reason, number in found.skipped.items()), key=lambda one: (-one[0], one[1:])
-    )
-    data = [{"suite": name, "label": reason.replace("_", " "), "n": number} for number, name, reason in ranked]
+    data = _ranked({name: found.skipped for name, found in suites.items()})
     return Chart(
         "left-alone",
         "Why turns were left as they were",
@@ -201,6 +225,7 @@ def _left_alone(suites: Mapping[str, SuiteFacts]) -> Chart:
         data[:MOST],
         ["suite", "reason", "user turns"],
         [[item["suite"], item["label"], item["n"]] for item in data],
+        {"things": "turns"},
     )
 
 

@@ -51,6 +51,7 @@ class SuiteFacts:
     user_turns: int = 0
     changed_turns: int = 0
     inserted_turns: int = 0
+    touched_turns: int = 0  #: changed or inserted, or both
     edits: Histogram = field(default_factory=lambda: Histogram(1, 11))  #: edits of every user turn
     token_edits: Histogram = field(default_factory=lambda: Histogram(0.02, 101))  #: of changed turns, distance by source tokens
     length: Histogram = field(default_factory=lambda: Histogram(0.05, 101))  #: of changed turns, tokens by source tokens
@@ -126,8 +127,10 @@ def gather(folder: str, manifest: dict[str, Any], read_at_most: int = READ_AT_MO
         budget = item["bytes"] if not facts.sampled else item["bytes"] * read_at_most // whole
         for record in _decoded(files.join(folder, item["path"]), budget, _DECODER):
             if split == "test_hard":
-                for reason in record.lineage[-1].reasons[1:] if record.lineage else ():
-                    count(found.hard, reason.partition(":")[0])
+                for name in dict.fromkeys(
+                    reason.partition(":")[0] for step in record.lineage if step.step.startswith("test_hard@") for reason in step.reasons
+                ):
+                    count(found.hard, name)
                 continue
             _add_variant(found, record)
             if suite == facts.base:
@@ -136,6 +139,8 @@ def gather(folder: str, manifest: dict[str, Any], read_at_most: int = READ_AT_MO
     facts.examples = picker.picked(suites)
     facts.candidates = candidates.sets(folder, manifest["outputs"])
     for item in manifest["outputs"]:
+        if item["schema"] == "dialogue" and item["path"].startswith("few_shot/") and item["path"].endswith(".jsonl"):
+            facts.suites.setdefault(item["path"].split("/")[1], SuiteFacts()).records["few_shot"] = item["records"]
         if item["path"].startswith("rejects/"):
             facts.rejects[item["path"]] = _reject_samples(files.join(folder, item["path"]), read_at_most)
     return facts
@@ -176,6 +181,7 @@ def _add_variant(found: SuiteFacts, record: Dialogue) -> None:
             continue
         found.user_turns += 1
         found.inserted_turns += turn.inserted
+        found.touched_turns += turn.inserted or turn.original is not None
         found.edits.add(len(turn.edits))
         for span in turn.spans:
             count(found.status, span.status)

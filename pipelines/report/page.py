@@ -60,7 +60,9 @@ def render(manifest: dict[str, Any], facts: Facts) -> str:
         command=_command(manifest),
         files=manifest["outputs"][:_FILES],
         more_files=max(0, len(manifest["outputs"]) - _FILES),
-        split_names=[split for split in (*SPLITS, "test_hard") if any(split in found.records for found in facts.suites.values())],
+        split_names=[
+            split for split in (SPLITS[0], "few_shot", *SPLITS[1:], "test_hard") if any(split in found.records for found in facts.suites.values())
+        ],
         language="zh" if set(facts.languages) == {"zh"} else "en",
         data=embedded(script_data),
         style=Markup(_static("style.css")),
@@ -141,7 +143,7 @@ def _suites(manifest: dict[str, Any], facts: Facts) -> list[dict[str, Any]]:
             "turns": found.user_turns,
             "changed": found.changed_turns,
             "inserted": found.inserted_turns,
-            "touched": found.changed_turns + found.inserted_turns,
+            "touched": found.touched_turns,
         }
         for name, found in facts.suites.items()
     ]

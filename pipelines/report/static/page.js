@@ -93,13 +93,13 @@
 
     // Counts of labels in order, each label above its bar: reasons are long, and a phone is narrow.
     counts(chart, total) {
-      const name = (item) => `${item.suite}: ${item.label}`;
+      const name = (item) => (item.suite ? `${item.suite}: ${item.label}` : item.label);
       const data = chart.data.map((item) => ({...item, name: name(item)}));
       return Charts.plot({
         ...base(chart, total), height: data.length * 38 + 8, marginLeft: 2, marginRight: 56, marginTop: 4, marginBottom: 4,
         x: {axis: null}, y: {axis: null, domain: data.map((item) => item.name), padding: 0},
         marks: [
-          Charts.barX(data, {y: "name", x: "n", fill: "var(--accent)", insetTop: 21, insetBottom: 5, rx: 2, title: (item) => `${item.name}\n${number(item.n)} turns`, tip}),
+          Charts.barX(data, {y: "name", x: "n", fill: "var(--accent)", insetTop: 21, insetBottom: 5, rx: 2, title: (item) => `${item.name}\n${number(item.n)} ${chart.options.things}`, tip}),
           Charts.text(data, {y: "name", text: "name", frameAnchor: "left", textAnchor: "start", dy: -7, fill: "var(--ink)"}),
           Charts.text(data, {y: "name", x: "n", text: (item) => number(item.n), textAnchor: "start", dx: 6, dy: 8, fill: "var(--soft)"}),
         ],
