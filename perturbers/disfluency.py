@@ -278,7 +278,7 @@ def _offers_en(view: View, rng: Rng) -> dict[str, list[Insertion]]:
             offers["pause"].append(Insertion(start, ""))
         elif after_sentence and text[:start].rstrip()[-1] != "," and following and word not in _FLUENT:
             offers["initial"].append(Insertion(start, ""))
-        if len(word) >= _CUT_LENGTH and word.isalpha() and word not in _FLUENT and view.free(start, end) and place:
+        if len(word) >= _CUT_LENGTH and text[start:end].islower() and word.isalpha() and word not in _FLUENT and view.free(start, end) and place:
             cut = word[: 2 + rng.below(2)]
             if cut not in _REAL_STARTS:
                 offers["cut"].append(Insertion(start, f"{cut}- "))
@@ -296,7 +296,7 @@ def _filled(place: int, view: View, rng: Rng) -> Insertion:
 
 
 #: Beginnings that are words of their own and would be read as such.
-_REAL_STARTS = words("an am as at be by do go he if in is it me my no of on or so to up us we the any bar bus car air not per pro pre par art")
+_REAL_STARTS = words("an am as at be by do go he if in is it me my no of on or so to up us we the any bar bus car air not per pro pre par art cam")
 
 
 def _offers_zh(view: View, rng: Rng) -> dict[str, list[Insertion]]:

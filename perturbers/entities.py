@@ -35,15 +35,25 @@ _DOMAIN_KINDS = {
     "attraction": SIGHT,
     "酒店": LODGING,
     "餐厅": RESTAURANT,
+    "餐馆": RESTAURANT,
     "旅游景点": SIGHT,
+    "景点": SIGHT,
     "医院": VENUE,
 }
 _SLOT_KINDS = {
-    **dict.fromkeys(("city", "from_location", "to_location", "origin", "出发地", "目的地", "城市"), TOWN),
-    **dict.fromkeys(("person", "主演", "主演名单", "导演", "老师", "教师"), PERSON),
+    **dict.fromkeys(("city", "city_of_event", "location", "from_location", "to_location", "origin", "出发地", "目的地", "城市"), TOWN),
+    **dict.fromkeys(("artist", "person", "主演", "主演名单", "导演", "老师", "教师"), PERSON),
     **dict.fromkeys(("片名",), TITLE),
+    **dict.fromkeys(("event_location",), VENUE),
+    "周边景点": SIGHT,
+    "周边餐馆": RESTAURANT,
+    "周边酒店": LODGING,
     **dict.fromkeys(("task",), TASK),
 }
+#: Domains of rides from one place of a town to another.
+_RIDES = frozenset({"地铁", "出租"})
+#: The mark of the plural and the number of a service: the domains of SGD ("hotels_4").
+_SERVICE = re.compile(r"s?(?:_\d+)?$")
 _PLACES = frozenset({"departure", "destination", "depart", "dest", "from", "to"})
 #: Slots of codes -> how many characters of a code stay ("TR" of a train, the area code of a telephone number).
 _CODES = {
@@ -201,6 +211,8 @@ def _labels(dialogue: Dialogue) -> Labels:
 def kind_of_name(domain: str, slot: str) -> str | None:
     """What kind of name a slot holds, None if it holds no name."""
     name = slot_name(slot)
+    if domain in _RIDES and _SLOT_KINDS.get(name) == TOWN:
+        return VENUE
     if name in _SLOT_KINDS:
         return _SLOT_KINDS[name]
     if name == "名称":
@@ -208,7 +220,7 @@ def kind_of_name(domain: str, slot: str) -> str | None:
     if name in _PLACES:
         return TOWN if domain in ("train", "bus", "flight", "flights", "buses", "trains") else VENUE
     if name == "name" or name.endswith("_name"):
-        return PERSON if domain in ("contact", "reminder") else _DOMAIN_KINDS.get(domain.rstrip("s"), VENUE)
+        return PERSON if domain in ("contact", "reminder") else _DOMAIN_KINDS.get(_SERVICE.sub("", domain, count=1), VENUE)
     return None
 
 

@@ -62,6 +62,10 @@ class Cut:
             self._bounds = bounds
         return self._bounds
 
+    def closed(self, end: int, value: str) -> int:
+        """Where a place of `value` ends whose units end at `end`: the bracket that closes "海底捞(西单店)" belongs to it."""
+        return end + 1 if value[-1:] in (")", "）") and self._folded[end : end + 1] == ")" else end
+
 
 class Hit(NamedTuple):
     """A key found in the units from `first` up to `last`, exclusive."""

@@ -320,6 +320,8 @@ def _closed_up(text: str, parts: Sequence[Part], instead: Sequence[str | None], 
             if place and said:
                 # The sign that ends a sentence stays, without the comma that stood before it.
                 literal += between if whole else re.sub(r"^\s*[,，、]\s*", " " if between[:1] == " " and ends else "", between)
+                if ends and literal[-1:] in ".?!" and place < len(parts) and instead[place] is not None:
+                    literal += blank  # "Canada.I need 1": the number that comes to stand behind the sign is none of a decimal
             elif place == 0 and parts and instead[0] != "":
                 literal += between
             if place == len(parts):

@@ -273,25 +273,21 @@ def classes(units: list[str], slots: Iterable[str], language: str) -> tuple[froz
     place, count = 0, len(units)
     reach = _START.get(language, 3)
     while place < count:
+        end = 0
         for phrase in table.get(units[place], ()):
-            end = place + 1 + len(phrase.rest)
-            if tuple(units[place + 1 : end]) != phrase.rest:
+            if end and place + 1 + len(phrase.rest) < end:
+                break  # shorter than what was found: hidden by it
+            last = place + 1 + len(phrase.rest)
+            if tuple(units[place + 1 : last]) != phrase.rest:
                 continue
-            if phrase.rule == "start":
-                if place >= reach:
-                    continue
-                equal.add(phrase.name)
-            elif phrase.rule == "beside":
-                if end == count or units[end][0] != "[":
-                    continue
-                equal.add(phrase.name)
-            elif phrase.rule == "equal" and present.isdisjoint(phrase.frees):
-                equal.add(phrase.name)
-            elif phrase.rule == "within" and present.isdisjoint(phrase.frees):
-                within.add(phrase.name)
-            place = end - 1
-            break
-        place += 1
+            if phrase.rule == "start" and place >= reach:
+                continue
+            if phrase.rule == "beside" and (last == count or units[last][0] != "["):
+                continue
+            end = last
+            if phrase.rule != "ignore" and present.isdisjoint(phrase.frees):
+                (within if phrase.rule == "within" else equal).add(phrase.name)
+        place = end or place + 1
     return frozenset(equal), frozenset(within)
 
 

@@ -7,6 +7,8 @@ Everything is computed here, by plain regular expressions.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 
 from schemas import Dialogue, Turn
@@ -37,6 +39,54 @@ def damaged_values(source: Turn, variant: Turn) -> list[str]:
         kept = _pattern(value).findall(variant.utterance)
         problems += [f"{surface!r} of {value!r} is damaged" for surface in sorted(set(surfaces)) if kept.count(surface) < surfaces.count(surface)]
     return problems
+
+
+def ontology(dialogues: Sequence[Dialogue], names: bool = False) -> frozenset[str]:
+    """The values that users say or want anywhere in a corpus, in lower case; with `names`, those without digits alone.
+
+    Every corpus labels a "place" or a "hotel" here and there. What users say more often than not without any label is no value. A Chinese value of
+    one character is a part of too many words to be looked for.
+    """
+    labels = {id(turn): _labels(turn) for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user"}
+    every = frozenset().union(*labels.values())
+    said: Counter[str] = Counter()
+    labelled: Counter[str] = Counter()
+    for dialogue in dialogues:
+        for turn in dialogue.turns:
+            if turn.speaker == "user":
+                here = set(_said(turn.utterance, every))
+                said.update(here)
+                labelled.update(here & labels[id(turn)])
+    return frozenset(value for value in every if 2 * labelled[value] >= said[value] and not (names and re.search(r"\d", value)))
+
+
+def _labels(turn: Turn) -> frozenset[str]:
+    found = {span.value for span in turn.spans} | {span.text for span in turn.spans if span.text}
+    found |= {act.value for act in turn.acts if act.value and act.slot} | {value for cell in turn.state for value in cell.values}
+    plain = {" ".join(_tokens(value)).removeprefix("the ") for value in found if value.strip().lower() not in _NO_WORDS | {"true", "false"}}
+    return frozenset(value for value in plain if len(value) > (0 if value.isascii() else 1))
+
+
+#: Words, numbers with their inner signs, Chinese one character at a time, and the signs that keep what stands on both sides from being one value.
+_TOKEN = re.compile(r"[a-z]+|\d+(?:[:.,]\d+)*|[^\W\d_a-z]|[.,;?!。，；？！]")
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.lower())
+
+
+def added_values(source: Turn, variant: Turn, values: frozenset[str]) -> list[str]:
+    """The values that stand in the text of the variant more often than in that of its source, on whole tokens; not those inside a new label."""
+    new = variant.utterance
+    for label in sorted({span.text for span in variant.spans if span.text} - {span.text for span in source.spans}, key=len, reverse=True):
+        new = new.replace(label, "\n")
+    return sorted(value for value, count in (_said(new, values) - _said(source.utterance, values)).items() if count)
+
+
+def _said(text: str, values: frozenset[str]) -> Counter[str]:
+    tokens = _tokens(text)
+    runs = (" ".join(tokens[first:last]) for first in range(len(tokens)) for last in range(first + 1, min(len(tokens), first + 12) + 1))
+    return Counter(run for run in runs if run in values)
 
 
 def misaligned_spans(source: Turn, variant: Turn) -> list[str]:
@@ -130,9 +180,9 @@ def relabelled(source: Dialogue, variant: Dialogue) -> list[str]:
     if [label[:2] for label in old] != [label[:2] for label in new]:
         return [f"{variant.dialogue_id}: the labels are others"]
     mapping: dict[tuple[str, str], set[str]] = {}
-    for before, after in zip(old, new, strict=True):
-        mapping.setdefault((before[1], before[2]), set()).add(after[2])
-    found += [f"{label} became {sorted(values)}" for label, values in mapping.items() if len(values) > 1]
+    for label, after in zip(old, new, strict=True):
+        mapping.setdefault((label[1], label[2]), set()).add(after[2])
+    found += [f"{key} became {sorted(values)}" for key, values in mapping.items() if len(values) > 1]
     replaced = {value for (_, value), values in mapping.items() if values != {value}}
     kept = {value for (_, value), values in mapping.items() if values == {value}}
     for turn, was in zip(variant.turns, source.turns, strict=True):
