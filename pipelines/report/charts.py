@@ -146,7 +146,7 @@ def confidence_chart(confidence: Histogram) -> Chart | None:
     return Chart(
         "confidence",
         "How sure the reply links are",
-        "Conversations by the confidence of their links as the model has it. `min_confidence` of the recipe cuts here.",
+        "Conversations by the confidence of their links as the model has it. The recipe's min_confidence cuts here.",
         "bins",
         data,
         ["confidence", "conversations", "share"],

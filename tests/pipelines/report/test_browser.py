@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import wave
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pipelines.sinks.manifest import encode, entry
+from tests.pipelines.tools import call, manifest, records
 
 WIDTHS = {"phone": 390, "desktop": 1280}
 
@@ -115,6 +120,33 @@ def test_without_suites_with_candidates(look: Any, noesis: Path) -> None:
     assert page.locator(".options .right").first.inner_text().endswith("the answer")
     assert not page.locator("select[name=suite]").is_visible() and not page.locator("select[name=outcome]").is_visible(), "one choice is none"
     assert page.locator("select[name=split]").is_visible()
+
+
+def test_recordings_play_from_the_folder(look: Any, raddle: Path, tmp_path: Path) -> None:
+    """A folder with audio/SUITE/SOURCE/VARIANT/TURN.wav gets players, and the page's policy lets them play."""
+    folder = tmp_path / "out"
+    shutil.copytree(raddle, folder)
+    record = records(folder, "typos")[0]
+    path = f"audio/typos/{record.source_id}/0/0.wav"
+    (folder / path).parent.mkdir(parents=True)
+    with wave.open(str(folder / path), "wb") as sound:
+        sound.setparams((1, 2, 8000, 0, "NONE", ""))
+        sound.writeframes(bytes(16_000))
+    made = manifest(folder)
+    made["outputs"].append(entry(path, (folder / path).read_bytes()))
+    (folder / "manifest.json").write_bytes(encode(made))
+    assert call("report", folder, "--quiet").code == 0 and call("verify", folder, "--quiet").code == 0
+    seen = look(folder / "report.html")
+    seen.page.locator("input[name=words]").fill(record.dialogue_id)
+    player = seen.page.locator(".example audio")
+    assert player.count() == 1
+    # Playwright waits for the promise.
+    loaded = """(player) => new Promise((done) => {
+        player.onloadedmetadata = () => done(player.duration);
+        player.onerror = () => done("error");
+        player.preload = "metadata";
+    })"""
+    assert player.evaluate(loaded) == 1 and seen.complaints == []
 
 
 def test_on_paper(look: Any, raddle: Path) -> None:
