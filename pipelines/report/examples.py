@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Sequence, Set
 from hashlib import blake2b
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from perturbers.speech.channel import kept_name
 from schemas.dialogue import STANDARD, Dialogue, Edit, SlotValues, Snippet, Span, Turn
 
 #: Bytes of all examples together, as JSON.
@@ -46,7 +46,7 @@ class Picker:
     def __init__(self, budget: int = BUDGET, audio: Set[str] = frozenset()) -> None:
         """Args:
         budget: bytes of all examples as JSON.
-        audio: paths of recordings in the folder, below audio/.
+        audio: paths of recordings in the folder.
         """
         self.budget, self.audio = budget, audio
         self._heaps: dict[tuple[str, str, str], list[tuple[int, str, Dialogue]]] = {}
@@ -98,11 +98,8 @@ class Picker:
 
 
 def recording(record: Dialogue, turn: int, audio: Set[str]) -> str | None:
-    """Where the recording of a turn lies, as a link from the report; None if the run kept none."""
-    if not audio:
-        return None
-    name = re.sub(r"[^\w.-]", "_", record.source_id)
-    path = f"audio/{record.suite}/{name}/{record.variant}/{turn}.wav"
+    """Where the recording of a turn lies, as a link from the report; None where none was kept."""
+    path = f"dialogues/{record.suite}/audio/{kept_name(record.source_id, record.variant, turn)}"
     return quote(path) if path in audio else None
 
 

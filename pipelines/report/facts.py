@@ -110,7 +110,7 @@ def gather(folder: str, manifest: dict[str, Any], read_at_most: int = READ_AT_MO
         manifest: its manifest.
         read_at_most: bytes of records to read.
     """
-    audio = frozenset(item["path"] for item in manifest["outputs"] if item["path"].startswith("audio/"))
+    audio = frozenset(item["path"] for item in manifest["outputs"] if item["path"].endswith(".wav"))
     facts, picker = Facts(), Picker(audio=audio)
     paths = [item for item in manifest["outputs"] if item["path"].startswith("dialogues/") and item["path"].endswith(".jsonl")]
     whole = sum(item["bytes"] for item in paths) or 1

@@ -123,11 +123,11 @@ def test_without_suites_with_candidates(look: Any, noesis: Path) -> None:
 
 
 def test_recordings_play_from_the_folder(look: Any, raddle: Path, tmp_path: Path) -> None:
-    """A folder with audio/SUITE/SOURCE/VARIANT/TURN.wav gets players, and the page's policy lets them play."""
+    """A folder with dialogues/SUITE/audio/SOURCE/VARIANT/TURN.wav gets players, and the page's policy lets them play."""
     folder = tmp_path / "out"
     shutil.copytree(raddle, folder)
     record = records(folder, "typos")[0]
-    path = f"audio/typos/{record.source_id}/0/0.wav"
+    path = f"dialogues/typos/audio/{record.source_id}/0/0.wav"
     (folder / path).parent.mkdir(parents=True)
     with wave.open(str(folder / path), "wb") as sound:
         sound.setparams((1, 2, 8000, 0, "NONE", ""))

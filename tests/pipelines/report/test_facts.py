@@ -141,8 +141,8 @@ def test_long_turns_and_dialogues_are_cut_and_say_so() -> None:
 def test_recordings_are_linked_where_there_are_some() -> None:
     record = _variant(7)
     assert "audio" not in plain(record, None)["turns"][0]
-    kept = plain(record, None, frozenset({"audio/noisy/D7/0/0.wav"}))["turns"][0]
-    assert kept["audio"] == "audio/noisy/D7/0/0.wav"
+    kept = plain(record, None, frozenset({"dialogues/noisy/audio/D7/0/0.wav"}))["turns"][0]
+    assert kept["audio"] == "dialogues/noisy/audio/D7/0/0.wav"
 
 
 def test_word_errors_by_noise_level(tmp_path: Path) -> None:
