@@ -19,12 +19,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 from typing import Any, Protocol
 
 from ..base import OptionError
 from .errors import EngineMissing, SpeechFailed
 from .noise import RATE, Audio
-from .weights import DEFAULT_SIZE, Weights, find
+from .weights import DEFAULT_SIZE, Weights, file_digest, find
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,8 @@ def log_mel(audio: Audio, seconds: int) -> Any:
 
 
 class OpenaiWhisper:
-    """OpenAI's own package. `model` is a name ("tiny.en") or the path of a .pt file; without a network only a path, or a file in its cache, works."""
+    """OpenAI's own package. `model` is a name ("tiny.en") or the path of a .pt file; without a network only a path, or a file in its cache, works:
+    `convert` makes one of weights that are here."""
 
     name = "openai-whisper"
 
@@ -167,7 +169,9 @@ class OpenaiWhisper:
         if importlib.util.find_spec("whisper") is None:
             raise EngineMissing("openai-whisper is not installed; it comes with the extra: pip install 'dialmill[openai-whisper]'")
         self.model = model
-        self.digest = f"openai-whisper {metadata.version('openai-whisper')} {model}"
+        # A file is named by what is in it: it may lie elsewhere, or change.
+        named = file_digest(Path(model))[:16] if Path(model).is_file() else model
+        self.digest = f"openai-whisper {metadata.version('openai-whisper')} {named}"
         self._lock = threading.Lock()
         self._loaded: Any = None
 

@@ -34,6 +34,8 @@ from .speakable import Word
 LONGEST = 3
 #: How much a substitution seen in training counts against those that sound alike: seen n times, n / (n + this).
 _PRIOR = 1.5
+#: How many times a word must be met in training for what happened to it to count as much as what is expected of a word like it.
+_BELIEF = 2
 #: Weights of sound and of the language model when what is heard is drawn among neighbours.
 _SOUND, _LANGUAGE = 2.2, 0.6
 #: How often two misheard neighbours are heard as one word, where a word sounds like both; in Chinese, two characters as another word of two.
@@ -50,20 +52,25 @@ class Learned(msgspec.Struct, frozen=True):
         about: how it was trained: command, number of pairs, digest of the pairs, scores.
         units: what was said -> what was heard instead -> count, for up to `LONGEST` words; "" was not heard.
         words: word -> [how often it was said, how often it was misheard].
-        runs: how many words an error's region covers: counts for 1, 2, ...
+        contagion: how much more likely a word is misheard after one that was, in logits.
         shares: deletion, split (one heard as two) and insertion by error.
         inserted: heard where nothing was said -> count.
         spread: standard deviation of the utterances' hardness, in logits.
         bigrams: word -> next word -> count, of the transcripts.
         phones, costs: for `phones.Lexicon`; empty for Chinese.
         curve: [offset in logits, word error rate] pairs, rising.
+        common: words with blanks between them by how rare they are, the most frequent first; every class is half as frequent as the one before. What
+            is in none is rarer than all.
+        hardness: of the logit that a word is misheard [constant, by class of rarity, by logarithm of the number of phones] by logistic regression,
+            and the logit for words of no class, whatever their length: a recogniser expects frequent words and makes them of what it can't make
+            out, so it is the rare ones, names above all, that suffer. Empty where rarity isn't known.
     """
 
     language: str
     about: dict[str, Any]
     units: dict[str, dict[str, int]]
     words: dict[str, tuple[int, int]]
-    runs: list[int]
+    contagion: float
     shares: dict[str, float]
     inserted: dict[str, int]
     spread: float
@@ -71,6 +78,8 @@ class Learned(msgspec.Struct, frozen=True):
     phones: dict[str, str] = {}
     costs: dict[str, float] = {}
     curve: list[tuple[float, float]] = []
+    common: list[str] = []
+    hardness: list[float] = []
 
 
 class Neighbours(Protocol):
@@ -82,6 +91,10 @@ class Neighbours(Protocol):
 
     def split(self, word: str) -> Sequence[tuple[str, float]]:
         """Two words for one."""
+        ...
+
+    def length(self, word: str) -> int:
+        """The number of its sounds, at least 1."""
         ...
 
 
@@ -106,6 +119,9 @@ class _English:
                         found.append((f"{head} {tail}", first + second))
         return tuple(sorted(found, key=lambda one: (one[1], one[0]))[:12])
 
+    def length(self, word: str) -> int:
+        return max(1, len(self._lexicon.phones(word)))
+
 
 class _Chinese:
     @lru_cache(maxsize=65536)  # noqa: B019
@@ -119,6 +135,9 @@ class _Chinese:
     def split(self, word: str) -> Sequence[tuple[str, float]]:
         return ()
 
+    def length(self, word: str) -> int:
+        return 1
+
 
 class Model:
     """A trained text channel."""
@@ -130,11 +149,11 @@ class Model:
         self._neighbours: Neighbours = _Chinese() if learned.language == "zh" else _English(learned)
         self._together = _TOGETHER.get(learned.language, 0.0)
         self._longest = max((self._count(unit) for unit in learned.units), default=1)
-        self._run_steps = list(accumulate(learned.runs or [1]))
         self._inserted = list(learned.inserted)
         self._inserted_steps = list(accumulate(learned.inserted.values()))
         self._logits: dict[str, float] = {}
         said = sum(count for count, _ in learned.words.values()) or 1
+        self._rarity = {word: rarity for rarity, words in enumerate(learned.common) for word in words.split(" ")}
         self._mean = max(1e-3, sum(wrong for _, wrong in learned.words.values()) / said)
         self._totals = {word: sum(following.values()) for word, following in learned.bigrams.items()}
         unigrams: dict[str, int] = {}
@@ -184,12 +203,15 @@ class Model:
         random = rng.random
         while place < count:
             word = texts[place]
-            if random() >= 1 / (1 + math.exp(-self._logit(word) - shift)):
+            if random() >= 1 / (1 + math.exp(-self.logit(word) - shift)):
                 previous = word
                 place += 1
                 continue
-            size = min(1 + _step(self._run_steps, random()), count - place)
-            end = place + size
+            end = place + 1
+            # Errors spread to the next word, but to one that is hard rather than to one that is easy.
+            while end < count and random() < 1 / (1 + math.exp(-self.logit(texts[end]) - shift - self.learned.contagion)):
+                end += 1
+            size = end - place
             new, previous = self._region(texts[place:end], previous, rng)
             if random() < size * shares.get("insertion", 0.0) and self._inserted:
                 extra = rng.weighted(self._inserted, self._inserted_steps)
@@ -197,18 +219,30 @@ class Model:
                 previous = extra.split(" ")[-1]
             if new != self._blank.join(texts[place:end]):
                 changes.append(Change(place, end, new))
-            place = end
+            if end < count:
+                # The word after a run was heard right: that has been drawn.
+                previous = texts[end]
+            place = end + 1
         return _whole(changes, words, texts, self._blank)
 
-    def _logit(self, word: str) -> float:
+    def logit(self, word: str) -> float:
+        """How likely a word is misheard, as training had it."""
         found = self._logits.get(word)
         if found is None:
             said, wrong = self.learned.words.get(word, (0, 0))
-            # Words never met are misheard more than those of the training texts, and long ones less than short ones.
-            prior = self._mean * (1.0 if said else 1.5)
-            rate = (wrong + 4 * prior) / (said + 4)
+            rate = (wrong + _BELIEF * self._expected(word, bool(said))) / (said + _BELIEF)
             found = self._logits[word] = math.log(rate / (1 - min(rate, 0.98)))
         return found
+
+    def _expected(self, word: str, met: bool) -> float:
+        """How often a word is misheard, before what training saw of it."""
+        if not self.learned.hardness:
+            # Words never met are misheard more than those of the training texts.
+            return self._mean * (1.0 if met else 1.5)
+        constant, by_rarity, by_length, unlisted = self.learned.hardness
+        rarity = self._rarity.get(word)
+        logit = unlisted if rarity is None else constant + by_rarity * rarity + by_length * math.log(self._neighbours.length(word))
+        return 1 / (1 + math.exp(-logit))
 
     def _region(self, said: list[str], previous: str, rng: Rng) -> tuple[str, str]:
         """What is heard for a run of words, and its last word. Longer learned units before shorter ones."""
@@ -279,12 +313,6 @@ class Model:
         if found is None:
             found = self._weights[key] = (list(seen), [float(count) for count in accumulate(seen.values())])
         return found
-
-
-def _step(steps: Sequence[int], roll: float) -> int:
-    """The place in cumulative counts that a number in [0, 1) falls on."""
-    goal = roll * steps[-1]
-    return next((place for place, step in enumerate(steps) if goal < step), len(steps) - 1)
 
 
 def _normal(rng: Rng) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import math
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +28,8 @@ from .wer import corpus_rate, edit_errors, unify
 
 #: Pairs with more errors than this are hallucinations, not confusions.
 CEILING = 0.8
+#: Classes of rarity, and the power of two that the first begins at: it holds words of at least 1 in 2 ** 7, the last of about 1 in 200,000.
+_CLASSES, _MOST_FREQUENT = 12, 6
 
 
 class Pair(NamedTuple):
@@ -80,11 +84,11 @@ def learn(pairs: Sequence[Pair], language: str, about: dict[str, object]) -> Lea
     units: dict[str, Counter[str]] = defaultdict(Counter)
     seen: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
-    runs: Counter[int] = Counter()
     kinds: Counter[str] = Counter()
     inserted: Counter[str] = Counter()
     following: dict[str, Counter[str]] = defaultdict(Counter)
     logits: list[float] = []
+    misses: list[list[bool]] = []
     for pair in pairs:
         said, heard = pair.texts, list(pair.heard)
         seen.update(said)
@@ -93,8 +97,6 @@ def learn(pairs: Sequence[Pair], language: str, about: dict[str, object]) -> Lea
         ops = align(said, heard, language)
         for region in regions(ops):
             i, j, k, m = region[0].i, region[-1].j, region[0].k, region[-1].m
-            if j > i:
-                runs[min(j - i, 6)] += 1
             if LONGEST >= j - i > 1 and len(region) > 1:
                 units[blank.join(said[i:j])][blank.join(heard[k:m])] += 1
             for op in region:
@@ -106,7 +108,9 @@ def learn(pairs: Sequence[Pair], language: str, about: dict[str, object]) -> Lea
                     continue
                 units[blank.join(said[op.i : op.j])][text] += 1
                 kinds["deletion" if not text else "split" if op.m - op.k > op.j - op.i else "substitution"] += 1
-        errors = sum(op.j - op.i for op in ops if not op.same)
+        missed = [not op.same for op in ops for _ in range(op.i, op.j)]
+        misses.append(missed)
+        errors = sum(missed)
         logits.append(math.log((errors + 0.5) / (len(said) - errors + 0.5)))
     total = sum(kinds.values()) or 1
     counted = {kind: kinds[kind] / max(1, total - kinds["insertion"]) for kind in ("deletion", "split", "insertion")}
@@ -114,19 +118,25 @@ def learn(pairs: Sequence[Pair], language: str, about: dict[str, object]) -> Lea
     # Half of the spread of the observed rates is sampling noise of short utterances.
     spread = math.sqrt(sum((one - mean) ** 2 for one in logits) / max(1, len(logits)) / 2)
     phones, costs = _phones(units, following, seen) if language == "en" else ({}, {})
+    common = _common() if language == "en" else []
     learned = Learned(
         language=language,
         about=dict(about),
         units={unit: _pruned(heard) for unit, heard in sorted(units.items())},
         words={word: (count, wrong[word]) for word, count in sorted(seen.items())},
-        runs=[runs[size] for size in range(1, 7)],
+        contagion=0.0,
         shares={kind: round(share, 4) for kind, share in counted.items()},
         inserted=dict(sorted(inserted.items(), key=lambda one: (-one[1], one[0]))[:80]),
         spread=round(spread, 4),
         bigrams={one: dict(sorted(others.items())) for one, others in sorted(following.items())},
         phones=phones,
         costs=costs,
+        common=common,
+        hardness=_hardness(Lexicon(phones, costs, ()), common, seen, wrong) if common else [],
     )
+    model = Model(learned)
+    expected = [[model.logit(word) for word in pair.texts] for pair in pairs]
+    learned = msgspec.structs.replace(learned, contagion=_contagion(expected, misses))
     return msgspec.structs.replace(learned, curve=curve(learned, [pair.said for pair in pairs]))
 
 
@@ -217,13 +227,78 @@ def _pairs(lexicon: Lexicon, said: Sequence[str], heard: Sequence[str]) -> list[
     return found
 
 
-def _dictionary() -> dict[str, str]:
-    """Word -> phones, from the pocketsphinx package (BSD)."""
+def _hardness(lexicon: Lexicon, common: Sequence[str], seen: Mapping[str, int], wrong: Mapping[str, int]) -> list[float]:
+    """`Learned.hardness`, by logistic regression over the words that have a class; of the others, all together."""
+    rarity = {word: place for place, words in enumerate(common) for word in words.split(" ")}
+    names = sorted(set(seen) & set(rarity))
+    table = [[1.0, float(rarity[word]), math.log(max(1, len(lexicon.phones(word))))] for word in names]
+    listed = _logistic(table, [float(seen[word]) for word in names], [float(wrong[word]) for word in names], [0.0] * len(names))
+    said, missed = (sum(count for word, count in counts.items() if word not in rarity) for counts in (seen, wrong))
+    return [*listed, round(math.log((missed + 1) / (said - missed + 1)), 4)]
+
+
+def _contagion(expected: Sequence[Sequence[float]], misses: Sequence[Sequence[bool]]) -> float:
+    """`Learned.contagion`, by logistic regression over words with how hard each is (logits) and how many others of its utterance were misheard."""
+    table, happened, offsets = [], [], []
+    for logits, missed in zip(expected, misses, strict=True):
+        for place in range(1, len(missed)):
+            others = sum(missed) - missed[place] - missed[place - 1]
+            hard = math.log((others + 0.5) / (len(missed) - 2 - others + 0.5))
+            table.append([1.0, hard, float(missed[place - 1])])
+            happened.append(float(missed[place]))
+            offsets.append(logits[place])
+    return _logistic(table, [1.0] * len(table), happened, offsets)[2] if table else 0.0
+
+
+def _logistic(table: Sequence[Sequence[float]], tries: Sequence[float], hits: Sequence[float], offsets: Sequence[float]) -> list[float]:
+    """Coefficients of a logistic regression of `hits` in `tries` on `table`, whose first column is constant.
+
+    By Newton's method, the others a little drawn to 0 (ridge).
+    """
+    import numpy as np
+
+    columns, count, hit, offset = (np.array(one, float) for one in (table, tries, hits, offsets))
+    ridge = np.diag([0.0] + [1.0] * (columns.shape[1] - 1))
+    found = np.zeros(columns.shape[1])
+    for _ in range(25):
+        chance = 1 / (1 + np.exp(-columns @ found - offset))
+        slope = columns.T @ (hit - count * chance) - ridge @ found
+        # A trace of the unit matrix, for a column that says nothing.
+        curvature = columns.T @ (columns * (count * chance * (1 - chance))[:, None]) + ridge + 1e-6 * np.eye(len(found))
+        found = found + np.linalg.solve(curvature, slope)
+    return [round(float(one), 4) for one in found]
+
+
+def _common() -> list[str]:
+    """`Learned.common`, from the unigrams of pocketsphinx' model of general English (BSD)."""
+    sphinx = importlib.import_module("pocketsphinx")
+    exponent = sphinx.LogMath()
+    model = sphinx.NGramModel(sphinx.Config(), exponent, str(_english() / "en-us.lm.bin"))
+    classes: list[list[str]] = [[] for _ in range(_CLASSES)]
+    for word in sorted(_dictionary()):
+        # The model's logarithms are to the base 1.0001.
+        place = int(-model.prob([word]) * 1e-4 / math.log(2)) - _MOST_FREQUENT
+        if word.isalpha() and place < _CLASSES:
+            classes[max(0, place)].append(word)
+    return [" ".join(words) for words in classes]
+
+
+def _english() -> Path:
+    """The folder of pocketsphinx' English models.
+
+    Raises:
+        SystemExit: it isn't installed.
+    """
     spec = importlib.util.find_spec("pocketsphinx")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("training for English takes pronunciations from pocketsphinx: pip install 'dialmill[pocketsphinx]'")
-    path = Path(spec.submodule_search_locations[0]) / "model" / "en-us" / "cmudict-en-us.dict"
-    lines = (line.split(" ", 1) for line in path.read_text("utf-8").splitlines())
+        raise SystemExit("training for English takes pronunciations and frequencies from pocketsphinx: pip install 'dialmill[pocketsphinx]'")
+    return Path(spec.submodule_search_locations[0]) / "model" / "en-us"
+
+
+@cache
+def _dictionary() -> dict[str, str]:
+    """Word -> phones, from the pocketsphinx package (BSD)."""
+    lines = (line.split(" ", 1) for line in (_english() / "cmudict-en-us.dict").read_text("utf-8").splitlines())
     return {line[0]: line[1] for line in lines if len(line) == 2 and "(" not in line[0]}
 
 

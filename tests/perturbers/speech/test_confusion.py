@@ -62,6 +62,19 @@ def test_shipped_models_reach_their_rate(language: str) -> None:
     assert {"command", "pairs", "pairs_sha256", "pairs_wer"} <= set(model.learned.about)
 
 
+def test_rare_words_suffer_most_and_drag_no_easy_one_along() -> None:
+    model = load("auto", "en")
+    said = words("i want to go to kolovrat zembla on thursday", "en")
+    wrong = [0] * len(said)
+    for number in range(400):
+        for change in model.distort(said, 0.3, Rng("rare", number)):
+            for place in range(change.i, change.j):
+                wrong[place] += 1
+    rates = {word.text: count / 400 for word, count in zip(said, wrong, strict=True)}
+    assert min(rates["kolovrat"], rates["zembla"]) > 0.5
+    assert max(rates["want"], rates["thursday"]) < 0.35
+
+
 def test_keyed() -> None:
     model = load("auto", "en")
     said = words("i need a cheap hotel in the east of stevenage at 17:30", "en")

@@ -1,0 +1,82 @@
+"""Recognisers compared on the same audio: word error rate of each, alone and with the guards, and how far each is from the first.
+
+    python -m perturbers.speech.convert tiny.en tiny.en.pt
+    python -m tests.benchmarks.bench_recognisers DIALOGUES.jsonl --asr whisper openai-whisper:tiny.en.pt [--turns 40] [--wer 0.3] [--seed 21]
+
+DIALOGUES.jsonl holds canonical records (dialogues/standard/test.jsonl of any build). Voice, kind of noise and level are drawn by key as the
+perturber draws them, at the SNR of the known curves for `--wer`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from perturbers.rng import Rng
+from perturbers.speech import asr, tts
+from perturbers.speech.cache import Cache
+from perturbers.speech.calibrate import read, sample
+from perturbers.speech.channel import Speech
+from perturbers.speech.guards import suspicious
+from perturbers.speech.speakable import speakable, words
+from perturbers.speech.studio import Condition, Studio, noise_seed
+from perturbers.speech.wer import corpus_rate, errors
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dialogues", type=Path)
+    parser.add_argument("--asr", nargs="+", default=["whisper"])
+    parser.add_argument("--tts", default="auto")
+    parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--wer", type=float, default=0.3)
+    parser.add_argument("--seed", type=int, default=21)
+    parser.add_argument("--show", action="store_true", help="print what was said and what each heard")
+    given = parser.parse_args()
+    dialogues = sample(read(given.dialogues), given.turns, given.seed)
+    language = dialogues[0].language
+    texts = [turn.utterance for one in dialogues for turn in one.turns if turn.speaker == "user" and words(turn.utterance, language)][: given.turns]
+    # Levels are known for the default engines; another voice is heard at theirs.
+    plan = Speech(engine="audio", wer=given.wer).plan(language)
+    voice = plan.studio.tts if given.tts == "auto" else tts.make(given.tts, Cache(None))
+    voices = plan.voices if given.tts == "auto" else tts.choose_voices(voice, language, "4")
+    studio = Studio(voice, plan.studio.asr, language, Cache(None))
+    audios = []
+    began = time.process_time()
+    for place, text in enumerate(texts):
+        rng = Rng(given.seed, "recognisers", place)
+        kind = rng.choice(sorted(plan.snr))
+        condition = Condition(rng.choice(voices), kind, plan.snr[kind], noise_seed(given.seed, place))
+        audios.append(studio.audio(speakable(text, language), condition))
+    seconds = sum(map(len, audios)) / 16000
+    print(f"{len(texts)} turns, {seconds:.0f} s of audio by {studio.tts.digest}: {(time.process_time() - began) / len(texts):.3f} CPU s a turn")
+    heard: dict[str, list[str]] = {}
+    for name in given.asr:
+        engine = asr.make(name, language)
+        engine.hear(audios[:1], language)
+        began = time.process_time()
+        heard[name] = [transcript.text for transcript in engine.hear(audios, language)]
+        spent = (time.process_time() - began) / len(texts)
+        found = [errors(text, got, language) for text, got in zip(texts, heard[name], strict=True)]
+        kept = []
+        refused = 0
+        for text, got, one in zip(texts, heard[name], found, strict=True):
+            spoken, transcribed = ([word.text for word in words(side, language)] for side in (text, got))
+            if suspicious(spoken, transcribed, got, language, one, 0.8) is None:
+                kept.append(one)
+            else:
+                refused += 1
+        rate, guarded = corpus_rate(found), corpus_rate(kept)
+        apart = corpus_rate(errors(first, got, language) for first, got in zip(heard[given.asr[0]], heard[name], strict=True))
+        print(
+            f"{name} ({engine.digest}): WER {rate.rate:.1%} [{rate.low:.1%}, {rate.high:.1%}]; {guarded.rate:.1%} without the {refused} transcripts "
+            f"that the guards refuse; {apart.rate:.1%} of words unlike {given.asr[0]}'s; {spent:.2f} CPU s a turn"
+        )
+    if given.show:
+        for place, text in enumerate(texts):
+            print(text, *(f"  {name}: {got[place]}" for name, got in heard.items()), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
