@@ -38,8 +38,8 @@ class Paraphrase(Rewriter):
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         turn = task.view.turn
+        whole = task.analysis.whole()
         if task.twins is not None:
-            whole = task.analysis.whole()
             for candidate in _ranked(task, whole, _FAR, rng, task.analysis.role)[:3]:
                 yield Proposal(apply_edits(turn, lend(task, whole, candidate)), origin_of(candidate))
             yield from self._by_sentences(task, rng)
@@ -49,7 +49,7 @@ class Paraphrase(Rewriter):
             if edits and _moved(task, made) >= _REWORDED[task.view.language == "zh"]:
                 yield Proposal(made, "rules")
         plain = not any(signal.kind in ("negation", "dontcare") for signal in task.view.signals)
-        if plain and kind_of_turn(task) == "inform" and "fragment" not in task.analysis.whole().within:
+        if plain and kind_of_turn(task) == "inform" and whole.labels and "fragment" not in whole.within:
             yield Proposal(apply_edits(turn, closed(task.text, task.view.language, rng)), "rules")
 
     def _by_sentences(self, task: Task, rng: Rng) -> Iterator[Proposal]:

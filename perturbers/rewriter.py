@@ -19,6 +19,7 @@ from .base import Made, OptionError, Perturber, PoolRequest
 from .checks import certify
 from .pools import PoolTable, build_table
 from .rng import Rng
+from .surfaces import slot_name
 from .twins import Candidate, TwinPool, Twins, build_twins, fill, fingerprint, gap_edits, speaks_plainly
 from .values import Locator, View
 from .wordings import Analysis, Wording, state_before
@@ -37,6 +38,7 @@ class Task(NamedTuple):
     copies: int
     first: bool
     before: str
+    said: str = ""  #: what the user of the variant said so far, in lower case
 
     @property
     def text(self) -> str:
@@ -130,14 +132,16 @@ class Rewriter(Perturber):
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
         reasons: list[str] = []
+        said = ""
         for place, turn in enumerate(dialogue.turns):
             if place in tasks:
-                made = self._rewrite(tasks[place], Rng(seed, self.step, dialogue.source_id, turn.turn, variant))
+                made = self._rewrite(tasks[place]._replace(said=said), Rng(seed, self.step, dialogue.source_id, turn.turn, variant))
                 if isinstance(made, Proposal):
                     turn = made.turn
                     reasons.append(f"turn {turn.turn}: {made.origin}")
                 else:
                     skipped.append(SkippedTurn(turn.turn, made))
+                said += turn.utterance.lower()
             turns.append(turn)
         return Made(tuple(turns), dialogue.goal, tuple(skipped), tuple(reasons))
 
@@ -208,20 +212,26 @@ def kind_of_turn(task: Task) -> str:
     analysis, turn = task.analysis, task.view.turn
     classes = analysis.equal_classes()
     general = bool(turn.acts) and all(act.act in ("thank", "bye", "greet", "general", "greeting", "welcome") for act in turn.acts)
-    if general or "bye" in classes or ("thank" in classes and not any(act.slot for act in turn.acts)):
-        return "thank"
-    if len(task.analysis.parts) <= 4 and not analysis.whole().labels:
-        if any(signal.kind == "negation" for signal in task.view.signals):
-            return "no"
-        if "accept" in classes:
-            return "yes"
+    if classes.isdisjoint(_ASKED):
+        if general or "bye" in classes or ("thank" in classes and not any(act.slot for act in turn.acts)):
+            return "thank"
+        if len(task.analysis.parts) <= 4 and not analysis.whole().labels:
+            if any(signal.kind == "negation" for signal in task.view.signals):
+                return "no"
+            if not classes.isdisjoint(_ACCEPTS):
+                return "yes"
     if "book" in classes and not any(signal.kind == "negation" for signal in task.view.signals):
         return "book"
-    if any(act.act.startswith("request") for act in turn.acts):
+    if any(act.act.startswith("request") and slot_name(act.slot or "") not in _FOUND for act in turn.acts):
         return "request"
     return "ask" if task.text.rstrip().endswith(("?", "？")) else "inform"
 
 
+#: Classes (lexicons/LANGUAGE/fit.tsv) of turns that accept an offer, and of those that ask for a fact whatever else they say.
+_ACCEPTS = frozenset({"yes", "okay", "praise", "accept"})
+_ASKED = frozenset({"phone", "post", "ref", "addr", "cost", "trainid"})
+#: What is asked for in a search: its answer is a suggestion, and no fact to write down.
+_FOUND = frozenset({"name", "名称", "片名", "商品名称", "车次信息", "航班信息"})
 _WORD = re.compile(r"\w+")
 
 

@@ -226,9 +226,12 @@ def reworded(text: str, parts: Sequence[Part], language: str, rng: Rng) -> list[
     style = style_of(text)
     edits: list[Edit] = []
     marks: dict[int, Edit] = {}
+    pleading = "please" in units
     for rule, first, last, opens in find(frames(language), text, parts, units, False, language):
         following = units[last] if last < len(units) else ""
         options = [other for other in rule.others if other.fits(following)]
+        if pleading:
+            options = [other for other in options if "please" not in other.words or "please" in rule.phrase.words]
         mark = _closing(text, parts, last)
         if mark is not None and any(other.mood and other.mood != text[mark] for other in options):
             simple = opens_sentence(text, parts, first) and not _goes_on(text, parts, last, mark)
@@ -359,7 +362,15 @@ def additions(language: str) -> dict[tuple[str, str], tuple[str, ...]]:
     return {key: tuple(found) for key, found in table.items()}
 
 
-def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted: int, language: str, rng: Rng) -> list[Edit]:
+#: A turn that begins so goes on from what was said before: nothing may come between.
+_HALTING = word_set(
+    "sorry actually no nope not nah never hold again oh wait apologize apologies hmm um thank thanks thankyou great perfect but and or"
+)
+#: The remark after an opening would part what belongs together: "yes , that would be great".
+_BOUND = word_set("that thank thanks this it please i'd can could")
+
+
+def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted: int, language: str, said: str, rng: Rng) -> list[Edit]:
     """Edits that add sentences around a turn until it has about `wanted` units.
 
     Args:
@@ -367,43 +378,56 @@ def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted:
         kind: what it does: "inform", "request", "book", "thank", "yes", "no".
         first: whether it opens the dialogue.
         wanted: units that the result should have at least.
+        said: what the user said before, in lower case: nobody says the same sentence twice.
         language, rng: of the dialogue; for the choices.
     """
-    table = additions(language)
     style = style_of(text)
-    before = [*table.get(("before", "first"), ())] if first and kind in ("inform", "ask", "request", "book") else [*table.get(("before", kind), ())]
-    after = [*table.get(("after", kind), ())]
-    rng.shuffle(before)
-    rng.shuffle(after)
     place, comma = _after_opening(text, parts, language)
-    if not place and parts and (parts[0].unit in _OPENERS or (language == "zh" and _CONFIRMS_ZH.search(text[:2]))):
-        before = []
-    elif first and place:
-        before = [*table.get(("before", kind), ())]
-        rng.shuffle(before)
+    opening = _opening_kind(text, parts, kind, first, place, comma is not None, language)
     chosen: dict[str, str] = {}
     size = len(parts)
     for where in ("before", "after") if rng.chance(0.5) else ("after", "before"):
-        sentences = before if where == "before" else after
+        sentences = _unsaid(additions(language).get((where, opening if where == "before" else kind), ()), style, said)
         if size < wanted and sentences:
-            chosen[where] = sentences[0]
-            size += len(sentences[0]) if language == "zh" else len(sentences[0].split())
+            chosen[where] = rng.choice(sentences)
+            size += len(chosen[where]) if language == "zh" else len(chosen[where].split())
     edits: list[Edit] = []
     gap = "" if language == "zh" else " "
     if "before" in chosen:
-        sentence = style.write(chosen["before"], True)
+        sentence = chosen["before"]
         if not place:
             edits.append(Edit(0, 0, sentence + gap))
         elif comma is not None:
             stop = "。" if language == "zh" else "."
-            edits.append(Edit(comma, place, f"{gap if style.apart else ''}{stop}{gap}{sentence}{gap}"))
+            following = text[place]
+            capital = following.upper() if style.capitals and any(part.start == place and part.unit[0] != "[" for part in parts) else following
+            end = place + (capital != following)
+            edits.append(Edit(comma, end, f"{gap if style.apart else ''}{stop}{gap}{sentence}{gap}{capital if end > place else ''}"))
         else:
             edits.append(Edit(place, place, sentence + gap))
     if "after" in chosen:
         end = len(text.rstrip())
         stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
-        edits.append(Edit(end, end, stop + gap + style.write(chosen["after"], True)))
+        edits.append(Edit(end, end, stop + gap + chosen["after"]))
     return edits
+
+
+def _opening_kind(text: str, parts: Sequence[Part], kind: str, first: bool, place: int, comma: bool, language: str) -> str:
+    """To what kind of turn a sentence may be put before what follows the opening at `place`; "" where none may."""
+    if first and kind in ("inform", "ask", "request", "book"):
+        return "opened" if place else "first"
+    units = [part.unit for part in parts[:3]]
+    if place:
+        bound = (comma and language == "en") or any(part.start == place and part.unit in _BOUND | _HALTING for part in parts)
+    else:
+        bound = not units or units[0] in _OPENERS | _HALTING or (language == "zh" and _CONFIRMS_ZH.search(text[:2]) is not None)
+    return "" if bound or units[:2] == ["i", "apologize"] or units == ["i", "m", "sorry"] else kind
+
+
+def _unsaid(sentences: Sequence[str], style: Style, said: str) -> list[str]:
+    """Sentences of the tables as the text would write them, without those said before; all of them where all were said."""
+    written = [style.write(sentence, True) for sentence in sentences]
+    return [sentence for sentence in written if sentence.lower() not in said] or written
 
 
 _OPENING_ZH = re.compile(r"(?:嗯|好的?|啊|呀|呢|嘞|你好|您好|可以|行|谢谢|你|了|知道|太好|哦|，)+([，,。！!])")

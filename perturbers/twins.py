@@ -97,7 +97,16 @@ _unpack_all = msgspec.msgpack.Decoder(list[Twin]).decode
 
 #: A word twice in a row, which people type by mistake.
 _TWICE = re.compile(r"\b([a-z]+) \1\b")
+#: Signs in a row, and words in capitals; but I, OK and the like.
+_SHOUTED = re.compile(r"[.?!]\s*[.?!]|\b(?!OK\b|ID\b|TV\b|UK\b|AM\b|PM\b)[A-Z]{2,}")
 _PLAIN = {"en": re.compile(r"(?:[A-Za-z ,'’-]|[.?!]+(?=[\s.?!]|$))*"), "zh": re.compile(r"[\u4e00-\u9fff，。？！、,.?! ]*")}
+
+
+@lru_cache(maxsize=4)
+def _slips(language: str) -> re.Pattern[str] | None:
+    """What no one lends; None for a language without such a list."""
+    patterns = [pattern for (pattern,) in rows(language, "slips")]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)) if patterns else None
 
 
 @lru_cache(maxsize=4)
@@ -109,7 +118,10 @@ def lendable(wording: Wording, language: str) -> bool:
     """Whether a wording is made of plain words alone."""
     if any(label.startswith("~#") for label in wording.labels) or _TWICE.search(" ".join(wording.units)):
         return False
-    if any("..." in literal for literal in wording.literals):
+    if any(_SHOUTED.search(literal) for literal in wording.literals):
+        return False
+    slips = _slips(language)
+    if slips is not None and slips.search(" ".join(wording.units)):
         return False
     plain = _PLAIN.get(language)
     if plain is None or not all(plain.fullmatch(literal.replace("\n", " ")) for literal in wording.literals):
@@ -217,7 +229,7 @@ def _agree(labels: Sequence[str], shapes: Sequence[str], units: Sequence[str]) -
                 return False
             if shape == "c" and following in _AFTER_COMPASS:
                 return False
-            if shape == "w" and (following in _AFTER_COMPASS or following == "of"):
+            if shape == "w" and (following in _AFTER_WORDS):
                 return False
         elif slot.startswith("price"):
             if shape in ("", "priced"):
@@ -231,6 +243,7 @@ def _agree(labels: Sequence[str], shapes: Sequence[str], units: Sequence[str]) -
 
 
 _AFTER_COMPASS = frozenset({"part", "side", "end", "region", "section", "area"})
+_AFTER_WORDS = _AFTER_COMPASS | {"of", "town", "city"}
 _AFTER_PRICE = frozenset({"price", "priced", "range", "prices", "pricing"})
 _GREET = frozenset({"greet"})
 _FRAGMENT = frozenset({"fragment"})

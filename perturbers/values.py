@@ -237,6 +237,8 @@ class Locator:
                     entries = tuple(entry for entry in entries if _stands_alone(entry[0], hit, units.names))
                     if not entries:
                         continue
+                if _other_half(entries[0][0], hit, units.names):
+                    continue
                 form, group = entries[0]
                 key, ambiguous = self._groups[group][0], False
                 if len(entries) > 1 or len(self._groups[group]) > 1:
@@ -326,6 +328,14 @@ def _stands_alone(form: Form, hit: Hit, names: Sequence[str]) -> bool:
     return before not in _NUMERALS and before not in _BEFORE_WEEKDAY and not (after in _NUMERALS and names[hit.last - 1] in _NUMERALS)
 
 
+_HALF_DAY = frozenset({"am", "pm", "a", "p", "m"})
+
+
+def _other_half(form: Form, hit: Hit, names: Sequence[str]) -> bool:
+    """Whether an hour is a part of a time that says its half of the day, and so has a surface of its own: "at 7" in "at 7 pm"."""
+    return form.how == "time" and hit.last < len(names) and names[hit.last] in _HALF_DAY and names[hit.last - 1] not in _HALF_DAY
+
+
 #: Words beside a value -> the slots they speak for.
 _CONTEXT: dict[str, frozenset[str]] = {
     word: frozenset(slots.split("|"))
@@ -384,9 +394,6 @@ def _fuzzy(key: str, units: Cut, taken: Ranges) -> tuple[int, int] | None:
     return None
 
 
-_HALF_DAY = frozenset({"am", "pm", "a", "p", "m"})
-
-
 def _guards(units: Cut, found: tuple[Signal, ...]) -> list[tuple[int, int]]:
     """What is protected whatever the labels say."""
     names = units.names
@@ -441,6 +448,8 @@ def find_span(
     for hit in index.find(text, units):
         form = index.entries[hit.key][0][0]
         if form is None or hit.last - hit.first <= form.lead + form.tail or (language == "zh" and not _stands_alone(form, hit, names)):
+            continue
+        if _other_half(form, hit, names):
             continue
         start, end = bounds[hit.first + form.lead][0], units.closed(bounds[hit.last - 1 - form.tail][1], value)
         if not _overlaps(taken, start, end):

@@ -43,7 +43,7 @@ class Verbosity(Rewriter):
         for base in bases:
             for _ in range(2):
                 parts = (task.analysis if base.turn is turn else analysis_of(task, base.turn)).parts
-                edits = lengthened(base.turn.utterance, parts, kind, task.first, round(_WANTED * size), language, rng)
+                edits = lengthened(base.turn.utterance, parts, kind, task.first, round(_WANTED * size), language, task.said, rng)
                 made = apply_edits(base.turn, edits)
                 if len(words(made.utterance, language)) >= _LEAST * size:
                     yield Proposal(made, base.origin)

@@ -209,6 +209,8 @@ def _disjoint(ranges: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     return merged
 
 
+#: Types that take no article and no plural.
+_UNCOUNTED = frozenset({"entertainment", "architecture", "sports", "multiple sports", "swimming", "nightlife"})
 _ONE = frozenset({"1", "one"})
 _NUMBERS = frozenset(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
 
@@ -224,7 +226,7 @@ def _label(place: Located, surface: str, language: str) -> str:
     shape = ""
     if language == "en":
         if slot == "type":
-            shape = "s" if low.endswith("s") and not low.endswith("ss") else ""
+            shape = "u" if low in _UNCOUNTED else "s" if low.endswith("s") and not low.endswith("ss") else ""
         elif slot == "area":
             words = low.split()
             shape = "w" if len(words) > 1 else "c" if low in ("centre", "center", "downtown") else "n" if low.endswith(("ern", "al", "ally")) else ""
