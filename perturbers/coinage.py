@@ -1,7 +1,7 @@
 """Names that no corpus has: coined from syllables (English) or put together from word lists of ours (Chinese), and codes of the same shape.
 
-A coined English name has three syllables from the lists below ("Velinbrook"), which no English town, hotel or restaurant that we know of has; a test
-holds them against the databases and ontologies of the corpora at hand.
+A coined English name has three syllables from the lists below ("Velinbrook"), or it is a picture ("Whistling Marten"); no English town, hotel or
+restaurant that we know of has such a name, and a test holds them against the databases and ontologies of the corpora at hand.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def coin(kind: str, language: str, rng: Rng, whole: bool = True) -> str:
         return name + part(f"{kind}-end") if whole and _parts("zh", f"{kind}-end") else name
     if kind == PERSON:
         return f"{part('given')} {_word(rng)}"
-    name = _word(rng)
+    # Not all names are of one make: a word of its own, or a picture that no one has put on a sign.
+    pictured = kind in (LODGING, RESTAURANT, SIGHT) and rng.chance(0.5)
+    name = f"{part('picture')} {part('thing')}" if pictured else _word(rng)
     return f"{name} {part(f'{kind}-end')}" if whole and rng.chance(0.6) and _parts("en", f"{kind}-end") else name
 
 

@@ -50,6 +50,7 @@ _SLOT_KINDS = {
     "周边酒店": LODGING,
     **dict.fromkeys(("task",), TASK),
 }
+_AIRPORT = re.compile(r"[\u4e00-\u9fff]{2}国际机场")
 #: Domains of rides from one place of a town to another.
 _RIDES = frozenset({"地铁", "出租"})
 #: The mark of the plural and the number of a service: the domains of SGD ("hotels_4").
@@ -240,6 +241,10 @@ def _entities(labels: Labels, language: str, left_out: frozenset[str]) -> list[E
     named.sort(key=lambda label: (label[0] == VENUE, label[0] != TOWN))
     if language != "zh":
         return group_en(named)
+    # A flight's label names its airports; they move with the towns.
+    named += [
+        (VENUE, domain, slot, airport) for domain, slot, value in labels.values for airport in _AIRPORT.findall(value) if airport not in left_out
+    ]
     entities: dict[str, Entity] = {}
     for kind, domain, slot, value in named:
         for part in re.split(r"\s*/\s*", value) if kind == PERSON else [value]:

@@ -31,7 +31,7 @@ _NO_SHORT = words("saint st royal pizza curry little holy city river university 
 #: Kinds whose names end in a word that says what they are.
 WITH_TAIL = frozenset({LODGING, RESTAURANT, SIGHT, VENUE})
 _ZH_TAIL = re.compile(
-    r"(?:(?:大|精品|连锁|假日|主题|商务|国际)*酒店|宾馆|客栈|民宿|餐厅|饭店|火锅|料理|小馆|菜馆|景区|公园|古镇|古街|博物馆|园林|大学|医院)+(?:\(.*?\)|（.*?）)?$"
+    r"(?:(?:大|精品|连锁|假日|主题|商务|国际)*酒店|宾馆|客栈|民宿|餐厅|饭店|火锅|料理|小馆|菜馆|景区|公园|古镇|古街|博物馆|园林|大学|医院|国际机场)+(?:\(.*?\)|（.*?）)?$"
 )
 
 

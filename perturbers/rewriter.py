@@ -186,6 +186,8 @@ def origin_of(candidate: Candidate) -> str:
     return f"twin of {candidate.origin.source_id} ({candidate.origin.split or 'in no split'})"
 
 
+#: Signs behind a clause inside a text, and at the end of a text.
+_COMMAS, _STOPS = frozenset("，,"), frozenset("。？！.?!")
 _ORIGIN = re.compile(r"turn \d+: twin of .* \((?:(train|valid|test)|in no split)\)", re.DOTALL)
 
 
@@ -199,6 +201,8 @@ def lend(task: Task, wording: Wording, candidate: Candidate) -> list[Any]:
     """The edits that give a turn, or one sentence of it, the wording of a twin."""
     text = task.text
     literals = fill(candidate.twin.literals, [text[start:end] for start, end in wording.places], task.view.language)
+    if wording.end == len(text) and literals[-1][-1:] in _COMMAS:
+        literals[-1] = literals[-1][:-1] + (text[-1] if text[-1:] in _STOPS else "")
     return gap_edits(text, wording.start, wording.end, wording.places, literals)
 
 

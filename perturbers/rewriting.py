@@ -249,21 +249,28 @@ def reworded(text: str, parts: Sequence[Part], language: str, rng: Rng) -> list[
         if other.mood and mark is not None and text[mark] != other.mood and text[mark] in "?.":
             marks[mark] = Edit(mark, mark + 1, other.mood)
     edits = sorted([*edits, *marks.values()], key=lambda edit: (edit.start, edit.end))
-    place = _bare_question(text) if _said(language, "ask") else None
-    if place is not None and not any(edit.start <= place <= edit.end for edit in edits) and rng.chance(_RATE):
-        edits.append(Edit(place, place, rng.choice(_said(language, "ask"))))
+    place, openings = _bare_question(text, language)
+    if openings and not any(edit.start <= place <= edit.end for edit in edits) and rng.chance(_RATE):
+        edits.append(Edit(place, place, rng.choice(openings)))
         edits.sort(key=lambda edit: (edit.start, edit.end))
     return edits
 
 
 _QUESTION = re.compile(r"([^，,。？！?!；]+)[？?]\s*$")
-_ASKS = re.compile(r"问|告诉|知道|帮|麻烦|请|^[那再还]|吗|推荐|^是|了解|查|看")
+#: A clause that asks with ceremony already, or that no such opening goes with; and a text in which another clause does.
+_ASKS = re.compile(r"问|告诉|知道|帮|麻烦|请|^[那再还]|推荐|^是吗|了解|^对吗|可以吗|好吗|行吗|怎么样呢")
+_ASKED = re.compile(r"请问|想问|想知道|麻烦问|咨询")
+#: Questions that go with "请问" alone.
+_PARTICLE = re.compile(r"[吗么呢不]$")
 
 
-def _bare_question(text: str) -> int | None:
-    """Where a Chinese question clause begins that ends the text and asks without ceremony; None where there is none."""
-    match = _QUESTION.search(text)
-    return None if match is None or _ASKS.search(match[1]) else match.start(1)
+def _bare_question(text: str, language: str) -> tuple[int, tuple[str, ...]]:
+    """Where a Chinese question clause begins that ends the text and asks without ceremony, and what may open it (nothing where there is none)."""
+    match = _QUESTION.search(text) if language == "zh" else None
+    if match is None or _ASKS.search(match[1]) or _ASKED.search(text):
+        return 0, ()
+    openings = _said(language, "ask")
+    return match.start(1), tuple(one for one in openings if one.startswith("请问")) if _PARTICLE.search(match[1]) else openings
 
 
 def opens_sentence(text: str, parts: Sequence[Part], place: int) -> bool:

@@ -247,7 +247,7 @@ _AFTER_WORDS = _AFTER_COMPASS | {"of", "town", "city"}
 _AFTER_PRICE = frozenset({"price", "priced", "range", "prices", "pricing"})
 _GREET = frozenset({"greet"})
 _FRAGMENT = frozenset({"fragment"})
-_VOWEL = re.compile(r"[aeio]|u(?!n[iy]|s[aeiu]|k\b|ro)|hour|8|11\b|18\b", re.IGNORECASE)
+_VOWEL = re.compile(r"(?!eu|one\b|once\b)[aeio]|u(?!n[iy]|s[aeiu]|k\b|ro)|hour|8|11\b|18\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b([Aa])n?( ['\"]?)$")
 
 
