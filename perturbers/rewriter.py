@@ -25,6 +25,8 @@ from .values import Locator, View
 from .wordings import Analysis, Wording, state_before
 
 Engine = Literal["twins", "rules", "llm"]
+#: The names of the perturbers below.
+REWRITERS = ("paraphrase", "simplification", "verbosity")
 S = TypeVar("S", bound="Rewriter")
 
 
@@ -250,4 +252,4 @@ def distance(one: Sequence[str], other: Sequence[str]) -> float:
     return 1 - len(first & second) / max(len(first), len(second), 1)
 
 
-__all__ = ["Proposal", "Rewriter", "Task", "analysis_of", "apply_edits", "distance", "kind_of_turn", "lend", "origin_of", "words"]
+__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "analysis_of", "apply_edits", "distance", "kind_of_turn", "lend", "origin_of", "words"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 import perturbers
-from perturbers.rewriter import Rewriter
+from perturbers.rewriter import REWRITERS, Rewriter
 from pipelines import files
 from pipelines.errors import UsageError
 
@@ -36,7 +36,9 @@ class Recipe:
     `few_shot` is the share of train that stands in few_shot/ too, 0 for none; `hard_baselines` are those of which one at least must be wrong in a
     test_hard dialogue: auto (whichever of tracker and classifier the labels fit), or prediction files of your own; none lets the difficulty decide.
     `twins_from` (input, train, or the path of a corpus) says where suites of reworded turns take the words of other turns from; null leaves it to
-    each of them. `keep_audio` leaves the audio of speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav.
+    each of them. `prompts` (perturber -> instruction) are for the engine llm. With `typography: join` text that a tokeniser pulled apart ("i 'd
+    like") is written as people do, in all suites alike, the unperturbed one too; edits lead back to the source. `keep_audio` leaves the audio of
+    speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav.
     """
 
     benchmark: str
@@ -65,6 +67,8 @@ class Recipe:
     perturbations: dict[str, str] = field(default_factory=dict)
     perturbed_splits: list[str] = field(default_factory=lambda: ["train", "valid", "test"])
     twins_from: str | None = None
+    prompts: dict[str, str] = field(default_factory=dict)
+    typography: Literal["keep", "join"] = "keep"
     variants: int = 1
     suite_variants: dict[str, int] = field(default_factory=dict)
     suite_domains: dict[str, str] = field(default_factory=dict)
@@ -110,6 +114,9 @@ class Recipe:
             raise UsageError("suite_variants must be at least 1; a split that a suite doesn't name has none")
         if self.variants < 1:
             raise UsageError(f"variants must be at least 1, not {self.variants}")
+        unknown = [name for name in self.prompts if name not in REWRITERS]
+        if unknown:
+            raise UsageError(f"prompts: {', '.join(map(repr, unknown))} takes no prompt; those that do are: {', '.join(REWRITERS)}")
         for key in ("train_size", "valid_size", "test_size"):
             value = getattr(self, key)
             numbers = value.values() if isinstance(value, dict) else [value]
@@ -123,15 +130,16 @@ class Recipe:
             parsed = [(name, perturbers.parse(self.perturbations[name])) for name in self.suites if name != "standard"]
         except perturbers.OptionError as error:
             raise UsageError(str(error)) from None
-        return [perturbers.Suite(name, self._with_twins(suite.perturber)) for name, suite in parsed]
+        return [perturbers.Suite(name, self._with_words(suite.perturber)) for name, suite in parsed]
 
-    def _with_twins(self, perturber: perturbers.Perturber) -> perturbers.Perturber:
-        """The perturber with the recipe's `twins_from`, where it has that option."""
-        if self.twins_from is None:
-            return perturber
+    def _with_words(self, perturber: perturbers.Perturber) -> perturbers.Perturber:
+        """The perturber with the recipe's `twins_from` and its prompt, where it has such options."""
         if isinstance(perturber, perturbers.Chain):
-            return dataclasses.replace(perturber, links=tuple(self._with_twins(link) for link in perturber.links))
-        return dataclasses.replace(perturber, twins_from=self.twins_from) if isinstance(perturber, Rewriter) else perturber
+            return dataclasses.replace(perturber, links=tuple(self._with_words(link) for link in perturber.links))
+        if not isinstance(perturber, Rewriter):
+            return perturber
+        twins_from = perturber.twins_from if self.twins_from is None else self.twins_from
+        return dataclasses.replace(perturber, twins_from=twins_from, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
 
     def takes(self, suite: str, split: str, domains: Sequence[str]) -> int:
         """How many variants a suite has of a dialogue of this split and these domains; 0 where it takes none. `standard` has one of each."""

@@ -10,6 +10,7 @@ import msgspec
 
 from perturbers import Chain, Perturber, Skipped, variants
 from perturbers.rewriter import lent_from
+from perturbers.typography import Typography
 from pipelines import files
 from pipelines.benchmarks import Benchmark
 from pipelines.recipe import Recipe
@@ -85,14 +86,15 @@ class Mill(Stage):
             return
         counted.out += 1
         source = self._injected(unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/{STANDARD}/0"))
-        for band in banded(signature(source, split)):
+        standard = self._written(source, STANDARD)
+        for band in banded(signature(standard, split)):
             yield "band", band
         self.emitted: list[Dialogue] = []
         self.hard: set[str] = set()
         self.few = split == "train" and lessons.is_few(self.lessons.few, self.seed, fact)
         if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
             self.books.stage("standard").entered += 1
-            yield from self._emit(source, "standard", file, index)
+            yield from self._emit(standard, "standard", file, index)
         for name, perturber in self.suites:
             count = self.recipe.takes(name, split, source.domains)
             if not count:
@@ -110,6 +112,7 @@ class Mill(Stage):
                     continue
                 self._count_turns(name, source, made)
                 heard.count(made, name, self.seed, self.books.heard)
+                made = self._written(made, name)
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=self._complete(made, name))
                 yield from self._emit(made, name, file, index)
         if self.emitted:
@@ -138,6 +141,13 @@ class Mill(Stage):
         """The perturber of a suite with its pools, tuned, and keeping its audio where that is wanted."""
         ready: Perturber = tuning.bind(bind(perturber, aside), suite, aside)
         return ready.keeping(files.join(self.folder, "dialogues", suite, "audio")) if self.recipe.keep_audio else ready
+
+    def _written(self, dialogue: Dialogue, suite: str) -> Dialogue:
+        """A finished record in the typography of the recipe, the same for a source and its variants."""
+        if self.recipe.typography == "keep" or dialogue.language not in Typography.languages:
+            return dialogue
+        made = Typography().once(dialogue, self.seed, dialogue.variant, 0)
+        return made.replace(suite=dialogue.suite, dialogue_id=dialogue.dialogue_id, lineage=self._complete(made, suite))
 
     def _variants(self, perturber: Perturber, source: Dialogue, count: int) -> Iterable[Dialogue | Skipped]:
         """The variants of one dialogue. A perturber that fails on it costs the variants that were still to come, not the run."""

@@ -1,0 +1,51 @@
+"""Recipe keys about wording: prompts for the engine llm, and the typography of all suites alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perturbers import Chain, get
+from perturbers.rewriter import REWRITERS, Rewriter
+from pipelines import recipe
+from pipelines.errors import UsageError
+from schemas.edits import edit_text
+from tests.pipelines.tools import DATA, call, plain, records
+
+
+def test_a_prompt_is_a_recipe_key_and_may_hold_commas_and_colons(tmp_path: Path) -> None:
+    prompt = "Say it briefly, politely: as a tourist, in a hurry."
+    settings = ["perturbations.paraphrase=paraphrase:engine=llm,model=m+typos", f"prompts.paraphrase={prompt}", "suites=paraphrase,verbosity"]
+    plan = {suite.name: suite.perturber for suite in recipe.load("raddle", None, settings).suite_plan()}
+    chain = plan["paraphrase"]
+    assert isinstance(chain, Chain) and chain.links[0].params["prompt"] == prompt and chain.links[0].params["twins_from"] == "input"
+    assert plan["verbosity"].params["prompt"] == ""
+    (tmp_path / "own.yaml").write_text(f'prompts: {{paraphrase: "{prompt}"}}\n', "utf-8")
+    assert recipe.load("raddle", str(tmp_path / "own.yaml")).prompts == {"paraphrase": prompt}
+    with pytest.raises(UsageError, match="'typos' takes no prompt; those that do are: paraphrase, simplification, verbosity"):
+        recipe.load("raddle", None, ["prompts.typos=misspell"])
+    assert all(issubclass(get(name), Rewriter) for name in REWRITERS)
+
+
+def test_typography_is_the_same_in_every_suite(tmp_path: Path) -> None:
+    suites = "suites=standard,paraphrase,typos,unseen"
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "kept", suites)
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "joined", suites, "typography=join")
+    for suite in ("standard", "paraphrase", "typos"):
+        kept = {one.dialogue_id: one for one in records(tmp_path / "kept", suite)}
+        joined = {one.dialogue_id: one for one in records(tmp_path / "joined", suite)}
+        assert kept.keys() == joined.keys() and kept
+        apart = 0
+        for key, made in joined.items():
+            assert made.lineage[-1].step == "typography@1"
+            for turn, old in zip(made.turns, kept[key].turns, strict=True):
+                assert turn.utterance.replace(" ", "") == old.utterance.replace(" ", "") and turn.source_text == old.source_text
+                assert " ," not in turn.utterance and " 'm" not in turn.utterance
+                apart += " ," in old.utterance or " ." in old.utterance
+                if turn.original is not None:
+                    assert edit_text(turn.original, turn.edits) == turn.utterance
+                assert all(turn.utterance[span.start : span.end] == span.text for span in turn.spans if span.start is not None)
+        assert apart
+    result = call("verify", tmp_path / "joined")
+    assert result.code == 0, result.err + result.out
