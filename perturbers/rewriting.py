@@ -299,6 +299,11 @@ def _goes_on(text: str, parts: Sequence[Part], last: int, mark: int) -> bool:
     return any(part.start < mark and part.unit in ("and", "but", "so", "or") for part in parts[last:]) or "," in text[parts[last - 1].end : mark]
 
 
+#: How often who leaves words out leaves out the last full stop, too.
+_STOPLESS = 0.3
+_LAST_STOP = re.compile(r"\s*[.。]\s*$")
+
+
 def shortened(text: str, parts: Sequence[Part], language: str, rate: float, rng: Rng) -> list[Edit]:
     """Edits that leave out what a terse writer leaves out, each with the chance `rate`."""
     units = written_out(parts) if language == "en" else [part.unit for part in parts]
@@ -314,7 +319,10 @@ def shortened(text: str, parts: Sequence[Part], language: str, rate: float, rng:
     if not any(word is not None for word in instead):
         return []
     values = [(part.start, part.end) for part in parts if part.unit[0] == "["]
-    return gap_edits(text, 0, len(text), values, _closed_up(text, parts, instead, "" if language == "zh" else " "))
+    literals = _closed_up(text, parts, instead, "" if language == "zh" else " ")
+    if rng.chance(_STOPLESS):
+        literals[-1] = _LAST_STOP.sub("", literals[-1])
+    return gap_edits(text, 0, len(text), values, literals)
 
 
 def _closed_up(text: str, parts: Sequence[Part], instead: Sequence[str | None], blank: str) -> list[str]:
