@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -53,8 +54,9 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        with contextlib.suppress(BrokenPipeError):  # a client that didn't wait
+            self.end_headers()
+            self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
