@@ -52,7 +52,8 @@ class Findings:
 
 
 def validate_path(path: str, schema: str | None = None, gold: str | None = None) -> Findings:
-    """Validates a file, or all files of known kinds in a folder; files in the form of DSTC9 Track 1 also against those beside them.
+    """Validates a file, or all files of known kinds in a folder (others are named as not checked); files in the form of DSTC9 Track 1 also
+    against those beside them.
 
     Args:
         path: a file or folder.
@@ -61,7 +62,7 @@ def validate_path(path: str, schema: str | None = None, gold: str | None = None)
 
     Raises:
         UsageError: no schema has that name, or `gold` is no such folder.
-        InputError: the folder holds nothing to validate.
+        InputError: the folder holds nothing to validate, or nothing of a known kind.
     """
     if schema is not None and schema not in names():
         raise UsageError(f"there is no schema {schema!r}; the known ones are: {', '.join(names())}")
@@ -79,8 +80,14 @@ def validate_path(path: str, schema: str | None = None, gold: str | None = None)
     if not members:
         raise InputError(path, "holds no .json, .jsonl, .parquet, .zip or .yaml file", "name a file")
     reports = {member: validate_file(member, schema) for member in members}
-    for report in reports.values():
-        findings.add(report)
+    strange = [member for member, report in reports.items() if report.unknown]
+    if len(strange) == len(members):
+        raise InputError(path, f"holds no file of a known kind, only {', '.join(one.name for one in strange[:3])}", "name the kind with --schema")
+    # A release brings side files (databases, scores) that no schema is for: they are told of, not held against it.
+    findings.checked += [f"{member}: not checked, of no known kind" for member in strange]
+    for member, report in reports.items():
+        if member not in strange:
+            findings.add(report)
     for member, report in reports.items():
         logs = reports.get(member.with_name("logs.json"))
         if member.name == "labels.json" and report.ok and report.schema == "dstc9-labels" and (logs is None or logs.ok):

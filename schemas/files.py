@@ -53,6 +53,7 @@ class Report:
         records: how many lines, rows or items were checked.
         count: problems found, all of them.
         problems: the first of them, at most `limit`.
+        unknown: whether it could be read, but is of no kind that there is a schema for.
     """
 
     path: str
@@ -61,6 +62,7 @@ class Report:
     records: int = 0
     count: int = 0
     problems: list[Problem] = field(default_factory=list)
+    unknown: bool = False
 
     @property
     def ok(self) -> bool:
@@ -203,6 +205,7 @@ def _document(data: bytes, path: Path, report: Report) -> None:
         return
     report.schema = report.schema or _document_kind(document, path.name)
     if report.schema is None:
+        report.unknown = True
         report.add([Problem("", f"is of no known kind; name one with --schema: {', '.join(names())}", show(document))])
         return
     checked = validator(report.schema)

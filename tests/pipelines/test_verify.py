@@ -177,6 +177,16 @@ def test_validate_says_what_is_wrong(name: str, content: bytes, words: str, tmp_
     assert call("validate", tmp_path / name, "--quiet").code == 1
 
 
+def test_a_folder_s_side_files_are_told_of_and_damaged_ones_count(tmp_path: Path) -> None:
+    (tmp_path / "side.json").write_text('{"a": 1}')
+    assert call("validate", tmp_path).code == 1
+    shutil.copy(DATA / "risawoz/dialogues.json", tmp_path)
+    result = call("validate", tmp_path)
+    assert result.code == 0 and "side.json: not checked" in result.out and "dialogues.json" in result.out
+    (tmp_path / "side.json").write_text("")
+    assert "is empty" in call("validate", tmp_path).err
+
+
 def test_validate_and_verify_of_nothing(tmp_path: Path) -> None:
     for command in ("validate", "verify"):
         for path in (tmp_path, tmp_path / "gone"):
