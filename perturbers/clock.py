@@ -247,6 +247,11 @@ def shifts(found: Collection[int]) -> list[int]:
 
     Shifts that also keep each time in its half of the day come alone if there are any.
     """
+    return list(_shifts(frozenset(found)))
+
+
+@lru_cache(maxsize=4096)
+def _shifts(found: frozenset[int]) -> tuple[int, ...]:
     possible = []
     known = {minutes % NOON for minutes in found}
     for shift in (*range(-120, 0, 5), *range(5, 121, 5)):
@@ -256,4 +261,4 @@ def shifts(found: Collection[int]) -> list[int]:
         ):
             possible.append(shift)
     same = [shift for shift in possible if all((old < NOON) == (old + shift < NOON) for old in found)]
-    return same or possible
+    return tuple(same or possible)

@@ -454,6 +454,7 @@ def _cased(new: str, old: str) -> str:
 _BLANK = re.compile(r"[\W_]+")
 
 
+@lru_cache(maxsize=16384)
 def _squeezed(text: str, language: str) -> str:
     """A text as the check compares it: words between single blanks; for Chinese no blanks at all."""
     return _BLANK.sub("", text.lower()) if language == "zh" else f" {_BLANK.sub(' ', text.lower()).strip()} "

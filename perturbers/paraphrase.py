@@ -9,7 +9,7 @@ from typing import ClassVar
 from schemas import Edit, Turn, apply_edits
 
 from .rewriter import Proposal, Rewriter, Task, distance, kind_of_turn, lend, origin_of, words
-from .rewriting import closed, reworded
+from .rewriting import Rewordings, closed
 from .rng import Rng
 from .twins import Candidate
 from .wordings import Wording
@@ -39,12 +39,13 @@ class Paraphrase(Rewriter):
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         turn = task.view.turn
         whole = task.analysis.whole()
+        rewordings = Rewordings(task.text, task.analysis.parts, task.view.language)
         if task.twins is not None:
             for candidate in _ranked(task, whole, _FAR, rng, task.analysis.role)[:3]:
                 yield Proposal(apply_edits(turn, lend(task, whole, candidate)), origin_of(candidate))
-            yield from self._by_sentences(task, rng)
+            yield from self._by_sentences(task, rewordings, rng)
         for _ in range(4):
-            edits = reworded(task.text, task.analysis.parts, task.view.language, rng)
+            edits = rewordings.draw(rng)
             made = apply_edits(turn, edits)
             if edits and _moved(task, made) >= _REWORDED[task.view.language == "zh"]:
                 yield Proposal(made, "rules")
@@ -52,7 +53,7 @@ class Paraphrase(Rewriter):
         if plain and kind_of_turn(task) == "inform" and whole.labels and "fragment" not in whole.within:
             yield Proposal(apply_edits(turn, closed(task.text, task.view.language, rng)), "rules")
 
-    def _by_sentences(self, task: Task, rng: Rng) -> Iterator[Proposal]:
+    def _by_sentences(self, task: Task, rewordings: Rewordings, rng: Rng) -> Iterator[Proposal]:
         """The turn with other wordings for its sentences, and for the rest other phrases."""
         turn = task.view.turn
         sentences = task.analysis.sentences()
@@ -70,7 +71,7 @@ class Paraphrase(Rewriter):
                     rest.append((sentence.start, sentence.end))
             if not edits:
                 return
-            others = reworded(task.text, task.analysis.parts, task.view.language, rng) if rest else []
+            others = rewordings.draw(rng) if rest else []
             edits += [edit for edit in others if any(start <= edit.start and edit.end <= end for start, end in rest)]
             made = apply_edits(turn, sorted(edits, key=lambda edit: (edit.start, edit.end)))
             if _moved(task, made) >= _FAR_SENTENCE:

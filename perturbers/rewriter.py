@@ -35,22 +35,17 @@ class Task(NamedTuple):
 
     view: View
     analysis: Analysis
-    locator: Locator
     twins: Twins | None
     copies: int
     first: bool
     before: str
+    words: list[str]
     said: str = ""  #: what the user of the variant said so far, in lower case
 
     @property
     def text(self) -> str:
         """The utterance."""
         return self.view.turn.utterance
-
-    @property
-    def words(self) -> list[str]:
-        """Its words."""
-        return words(self.text, self.view.language)
 
 
 class Proposal(NamedTuple):
@@ -128,7 +123,9 @@ class Rewriter(Perturber):
                 view = locator.view(turn)
                 analysis = Analysis(view, before, state_before(dialogue, place))
                 lenders = twins if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
-                tasks[place] = Task(view, analysis, locator, lenders, copies, place == 0, before.utterance if before else "")
+                tasks[place] = Task(
+                    view, analysis, lenders, copies, place == 0, before.utterance if before else "", words(turn.utterance, dialogue.language)
+                )
         if self.engine == "llm":
             llm.prefetch(self, list(tasks.values()))
         turns: list[Turn] = []
@@ -208,11 +205,6 @@ def lend(task: Task, wording: Wording, candidate: Candidate) -> list[Any]:
     return gap_edits(text, wording.start, wording.end, wording.places, literals)
 
 
-def analysis_of(task: Task, turn: Turn) -> Analysis:
-    """A rewritten turn taken apart again, for rules that go on from it."""
-    return Analysis(task.locator.view(turn), None, frozenset())
-
-
 def kind_of_turn(task: Task) -> str:
     """What a turn does, as the tables name it: "thank", "yes", "no", "book", "request", "ask" (whether something can be had), "inform"."""
     analysis, turn = task.analysis, task.view.turn
@@ -252,4 +244,4 @@ def distance(one: Sequence[str], other: Sequence[str]) -> float:
     return 1 - len(first & second) / max(len(first), len(second), 1)
 
 
-__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "analysis_of", "apply_edits", "distance", "kind_of_turn", "lend", "origin_of", "words"]
+__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "distance", "kind_of_turn", "lend", "origin_of", "words"]

@@ -14,6 +14,7 @@ from schemas import Edit
 
 from .lexicon import alternatives, rows
 from .lexicon import words as word_set
+from .matcher import Cut
 from .rng import Rng
 from .twins import gap_edits
 from .typography import detokenise, is_tokenised, tokenise
@@ -176,11 +177,14 @@ def find(
                 elif _CLAUSE_END.search(between):
                     begins = True
         for rule in table.get(units[place], ()):
-            words = rule.phrase.words
-            last = place + len(words)
-            if (rule.start and not begins) or last > count or (last > place + 1 and units[place + 1] != words[1]):
+            if rule.start and not begins:
                 continue
-            if tuple(units[place:last]) != words or (last > place + 1 and _SENTENCE_END.search(text, parts[place].end, parts[last - 1].start)):
+            words = rule.phrase.words
+            size = len(words)
+            last = place + size
+            if size > 1 and (last > count or units[place + 1] != words[1] or tuple(units[place:last]) != words):
+                continue
+            if size > 1 and _SENTENCE_END.search(text, parts[place].end, parts[last - 1].start):
                 continue
             if not rule.phrase.fits(units[last] if last < count else ""):
                 continue
@@ -207,53 +211,97 @@ class Style(NamedTuple):
 
     def write(self, phrase: str, opens: bool) -> str:
         """A phrase of the tables in this style; `opens` at the beginning of a sentence."""
-        if self.apart:
-            phrase = tokenise(phrase)
-        if not self.capitals:
-            return phrase.lower()
-        phrase = re.sub(r"\bi\b", "I", phrase)
-        return phrase[:1].upper() + phrase[1:] if opens else phrase
+        return _written(self, phrase, opens)
+
+
+@lru_cache(maxsize=16384)
+def _written(style: Style, phrase: str, opens: bool) -> str:
+    if style.apart:
+        phrase = tokenise(phrase)
+    if not style.capitals:
+        return phrase.lower()
+    phrase = _I.sub("I", phrase)
+    return phrase[:1].upper() + phrase[1:] if opens else phrase
+
+
+_I = re.compile(r"\bi\b")
+_LOW_I = re.compile(r"(?:^|\s)i\b")
 
 
 def style_of(text: str) -> Style:
     """The style of a text."""
-    return Style(is_tokenised(text), re.search(r"(?:^|\s)i\b", text) is None and (any(char.isupper() for char in text) or not text.isascii()))
+    return Style(is_tokenised(text), _LOW_I.search(text) is None and (any(char.isupper() for char in text) or not text.isascii()))
 
 
-def reworded(text: str, parts: Sequence[Part], language: str, rng: Rng) -> list[Edit]:
-    """Edits that put other phrases of the same group in the place of those found."""
-    units = written_out(parts)
-    style = style_of(text)
-    edits: list[Edit] = []
-    marks: dict[int, Edit] = {}
-    pleading = "please" in units
-    for rule, first, last, opens in find(frames(language), text, parts, units, False, language):
-        following = units[last] if last < len(units) else ""
-        options = [other for other in rule.others if other.fits(following)]
-        if pleading:
-            options = [other for other in options if "please" not in other.words or "please" in rule.phrase.words]
-        mark = _closing(text, parts, last)
-        if mark is not None and any(other.mood and other.mood != text[mark] for other in options):
-            simple = opens_sentence(text, parts, first) and not _goes_on(text, parts, last, mark)
-            options = [other for other in options if not other.mood or other.mood == text[mark] or simple]
-        if not options or not rng.chance(_RATE):
-            continue
-        other = rng.choice(options)
-        phrase = other.text
-        if language == "en":
-            for pattern, short in _SHORT:
-                if rng.chance(0.5):
-                    phrase = pattern.sub(short, phrase)
-        start, end = parts[first].start, parts[last - 1].end
-        edits.append(Edit(start, end, style.write(phrase, opens and text[start].isupper())))
-        if other.mood and mark is not None and text[mark] != other.mood and text[mark] in "?.":
-            marks[mark] = Edit(mark, mark + 1, other.mood)
-    edits = sorted([*edits, *marks.values()], key=lambda edit: (edit.start, edit.end))
-    place, openings = _bare_question(text, language)
-    if openings and not any(edit.start <= place <= edit.end for edit in edits) and rng.chance(_RATE):
-        edits.append(Edit(place, place, rng.choice(openings)))
-        edits.sort(key=lambda edit: (edit.start, edit.end))
-    return edits
+class Place(NamedTuple):
+    """A phrase at [start, end) that `others` may replace, with a capital if `capital`; `mark` is where the sign stands that ends its sentence."""
+
+    start: int
+    end: int
+    others: tuple[Phrase, ...]
+    capital: bool
+    mark: int | None
+
+
+class Rewordings:
+    """Other wordings of a turn by phrases of the same group; what may be replaced is looked up once, what is replaced is drawn anew each time.
+
+    Args:
+        text, parts, language: the turn.
+    """
+
+    def __init__(self, text: str, parts: Sequence[Part], language: str) -> None:
+        self._text, self._parts, self._language = text, parts, language
+        self._places: list[Place] | None = None
+
+    def draw(self, rng: Rng) -> list[Edit]:
+        """Edits that put other phrases in the place of those found."""
+        if self._places is None:
+            self._places = list(self._find())
+            self._style = style_of(self._text)
+            self._question = _bare_question(self._text, self._language)
+        text = self._text
+        edits: list[Edit] = []
+        marks: dict[int, Edit] = {}
+        for start, end, others, capital, mark in self._places:
+            if not rng.chance(_RATE):
+                continue
+            other = rng.choice(others)
+            phrase = other.text
+            if self._language == "en":
+                for short in _contractions(phrase):
+                    if rng.chance(0.5):
+                        phrase = short[0].sub(short[1], phrase)
+            edits.append(Edit(start, end, self._style.write(phrase, capital)))
+            if other.mood and mark is not None and text[mark] != other.mood and text[mark] in "?.":
+                marks[mark] = Edit(mark, mark + 1, other.mood)
+        place, openings = self._question
+        if openings and not any(edit.start <= place <= edit.end for edit in edits) and rng.chance(_RATE):
+            edits.append(Edit(place, place, rng.choice(openings)))
+        return sorted([*edits, *marks.values()], key=lambda edit: (edit.start, edit.end))
+
+    def _find(self) -> Iterator[Place]:
+        text, parts = self._text, self._parts
+        units = written_out(parts)
+        pleading = "please" in units
+        for rule, first, last, opens in find(frames(self._language), text, parts, units, False, self._language):
+            following = units[last] if last < len(units) else ""
+            others = [other for other in rule.others if other.fits(following)]
+            if pleading:
+                others = [other for other in others if "please" not in other.words or "please" in rule.phrase.words]
+            mark = _closing(text, parts, last)
+            if mark is not None and any(other.mood and other.mood != text[mark] for other in others):
+                simple = opens_sentence(text, parts, first) and not _goes_on(text, parts, last, mark)
+                others = [other for other in others if not other.mood or other.mood == text[mark] or simple]
+            if others:
+                start, end = parts[first].start, parts[last - 1].end
+                yield Place(start, end, tuple(others), opens and text[start].isupper(), mark)
+
+
+@lru_cache(maxsize=4096)
+def _contractions(phrase: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """The contractions that a phrase which is written out has."""
+    return tuple(short for short in _SHORT if short[0].search(phrase))
 
 
 _QUESTION = re.compile(r"([^，,。？！?!；]+)[？?]\s*$")
@@ -304,25 +352,40 @@ _STOPLESS = 0.3
 _LAST_STOP = re.compile(r"\s*[.。]\s*$")
 
 
-def shortened(text: str, parts: Sequence[Part], language: str, rate: float, rng: Rng) -> list[Edit]:
-    """Edits that leave out what a terse writer leaves out, each with the chance `rate`."""
-    units = written_out(parts) if language == "en" else [part.unit for part in parts]
-    style = style_of(text)
-    #: What stands in the place of each part; None where it stays.
-    instead: list[str | None] = [None] * len(parts)
-    for rule, first, last, opens in find(drops(language), text, parts, units, True, language):
-        if rate < 1 and not rng.chance(rate):
-            continue
-        instead[first:last] = [""] * (last - first)
-        if rule.others[0].text:
-            instead[first] = style.write(rule.others[0].text, opens and text[parts[first].start].isupper())
-    if not any(word is not None for word in instead):
-        return []
-    values = [(part.start, part.end) for part in parts if part.unit[0] == "["]
-    literals = _closed_up(text, parts, instead, "" if language == "zh" else " ")
-    if rng.chance(_STOPLESS):
-        literals[-1] = _LAST_STOP.sub("", literals[-1])
-    return gap_edits(text, 0, len(text), values, literals)
+class Omissions:
+    """What a terse writer leaves out of a turn, looked up once and drawn anew each time.
+
+    Args:
+        text, parts, language: the turn.
+    """
+
+    def __init__(self, text: str, parts: Sequence[Part], language: str) -> None:
+        units = written_out(parts) if language == "en" else [part.unit for part in parts]
+        style = style_of(text)
+        self._text, self._parts, self._blank = text, parts, "" if language == "zh" else " "
+        #: First and last part of each phrase that may go, and what stands in its place.
+        self._phrases = [
+            (first, last, style.write(rule.others[0].text, opens and text[parts[first].start].isupper()))
+            for rule, first, last, opens in find(drops(language), text, parts, units, True, language)
+        ]
+
+    def draw(self, rate: float, rng: Rng) -> list[Edit]:
+        """Edits that leave each out with the chance `rate`."""
+        text, parts = self._text, self._parts
+        #: What stands in the place of each part; None where it stays.
+        instead: list[str | None] = [None] * len(parts)
+        for first, last, other in self._phrases:
+            if rate == 1 or rng.chance(rate):
+                instead[first:last] = [""] * (last - first)
+                if other:
+                    instead[first] = other
+        if not any(word is not None for word in instead):
+            return []
+        literals = _closed_up(text, parts, instead, self._blank)
+        if rng.chance(_STOPLESS):
+            literals[-1] = _LAST_STOP.sub("", literals[-1])
+        values = [(part.start, part.end) for part in parts if part.unit[0] == "["]
+        return gap_edits(text, 0, len(text), values, literals)
 
 
 def _closed_up(text: str, parts: Sequence[Part], instead: Sequence[str | None], blank: str) -> list[str]:
@@ -381,6 +444,8 @@ def additions(language: str) -> dict[tuple[str, str], tuple[str, ...]]:
 _HALTING = word_set(
     "sorry actually no nope not nah never hold again oh wait apologize apologies hmm um thank thanks thankyou great perfect but and or"
 )
+#: Words that surely are no value, and get a capital where they come to open a sentence.
+_PLAIN_STARTS = word_set("i we my our can could would is are do does what where when how the it that there please a an any in at for to from with")
 #: The remark after an opening would part what belongs together: "yes , that would be great".
 _BOUND = word_set("that thank thanks this it please i'd can could")
 
@@ -415,7 +480,7 @@ def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted:
         elif comma is not None:
             stop = "。" if language == "zh" else "."
             following = text[place]
-            capital = following.upper() if style.capitals and any(part.start == place and part.unit[0] != "[" for part in parts) else following
+            capital = following.upper() if style.capitals and any(part.start == place and part.unit in _PLAIN_STARTS for part in parts) else following
             end = place + (capital != following)
             edits.append(Edit(comma, end, f"{gap if style.apart else ''}{stop}{gap}{sentence}{gap}{capital if end > place else ''}"))
         else:
@@ -425,6 +490,12 @@ def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted:
         stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
         edits.append(Edit(end, end, stop + gap + chosen["after"]))
     return edits
+
+
+def words_of(text: str, language: str) -> list[Part]:
+    """A text as words alone, its values too: enough to see how it opens and how long it is."""
+    units = Cut(text, language)
+    return [Part(start, end, name) for name, (start, end) in zip(units.names, units.bounds, strict=True)]
 
 
 def _opening_kind(text: str, parts: Sequence[Part], kind: str, first: bool, place: int, comma: bool, language: str) -> str:

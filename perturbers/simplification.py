@@ -9,7 +9,7 @@ from typing import ClassVar
 from schemas import apply_edits
 
 from .rewriter import Proposal, Rewriter, Task, lend, origin_of, words
-from .rewriting import shortened
+from .rewriting import Omissions
 from .rng import Rng
 
 #: A simplified turn has at most this share of the words of its source.
@@ -31,21 +31,27 @@ class Simplification(Rewriter):
     instruction: ClassVar[str] = "Say the same in as few words as possible, as a person in a hurry would type it."
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
-        turn = task.view.turn
         size = len(task.words)
-        ranked: list[tuple[int, Proposal]] = []
+        held: list[Proposal] = []
+        for proposal in self._shorter(task, rng):
+            length = len(words(proposal.turn.utterance, task.view.language))
+            if length <= _ENOUGH * size:
+                yield proposal
+            elif length <= _MOST * size:
+                held.append(proposal)
+        yield from held
+
+    def _shorter(self, task: Task, rng: Rng) -> Iterator[Proposal]:
+        """Twins, then the turn with less and less left of it."""
+        turn = task.view.turn
         if task.twins is not None:
             whole = task.analysis.whole()
             found = [one for one in task.twins.search(whole, task.analysis.role, task.copies, rng) if one.ratio <= _SHORT]
             found.sort(key=lambda one: one.ratio + 0.1 * one.lost - 0.1 * one.same_role)
             best = found[:3]
             rng.shuffle(best)
-            ranked = [(0, Proposal(apply_edits(turn, lend(task, whole, one)), origin_of(one))) for one in best[:2]]
+            for one in best[:2]:
+                yield Proposal(apply_edits(turn, lend(task, whole, one)), origin_of(one))
+        omissions = Omissions(task.text, task.analysis.parts, task.view.language)
         for rate in _RATES:
-            edits = shortened(task.text, task.analysis.parts, task.view.language, rate, rng)
-            ranked.append((0, Proposal(apply_edits(turn, edits), "rules")))
-        ranked = [(len(words(proposal.turn.utterance, task.view.language)), proposal) for _, proposal in ranked]
-        ranked.sort(key=lambda pair: pair[0] > _ENOUGH * size)
-        for length, proposal in ranked:
-            if length <= _MOST * size:
-                yield proposal
+            yield Proposal(apply_edits(turn, omissions.draw(rate, rng)), "rules")

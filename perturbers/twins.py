@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from typing import ClassVar, NamedTuple
 
 import msgspec
@@ -25,8 +26,6 @@ from .wordings import Analysis, Part, Wording, state_before
 #: Wordings kept of one key, and origins of one wording. Two origins suffice to find one that is not the turn's own dialogue.
 _KEPT = 256
 _ORIGINS = 2
-#: How many wordings of a key are looked at for one turn.
-_LOOKED_AT = 96
 
 
 class Origin(msgspec.Struct, array_like=True, frozen=True):
@@ -174,39 +173,44 @@ class Twins:
     def __init__(self, table: PoolTable) -> None:
         self._table = table
         self._read = lru_cache(maxsize=4096)(self._decode)
+        self._fit = lru_cache(maxsize=16384)(self._choose)
 
-    def _decode(self, key: str) -> list[tuple[Twin, frozenset[str], frozenset[str], bool]]:
+    def _decode(self, key: str) -> list[_Known]:
         data = self._table.get(key)
-        twins = _unpack_all(data) if data else []
-        return [(twin, frozenset(twin.within), frozenset(twin.units), any("*" in unit for unit in twin.units)) for twin in twins]
+        return [_known(twin) for twin in _unpack_all(data)] if data else []
+
+    def _choose(self, key: str, labels: tuple[str, ...], within: frozenset[str], greets: bool, answers: bool) -> list[_Known]:
+        """The twins of a key whose words fit the values and the place of a turn. Turns ask for the same again and again."""
+        slots = [label.partition("*")[::2] for label in labels]
+        shaped = any(shape or slot.lstrip("+").startswith(("area", "price")) for slot, shape in slots)
+        found = []
+        for known in self._read(key):
+            extra = known.within - within
+            if extra and not ((extra == _GREET and greets) or (extra == _FRAGMENT and answers)):
+                continue
+            if not (known.shaped or shaped) or _agree(slots, known.values):
+                found.append(known)
+        return found
 
     def __len__(self) -> int:
         return len(self._table)
 
     def search(self, wording: Wording, role: str, copies: int, rng: Rng, most: int = 12) -> list[Candidate]:
         """Up to `most` twins that fit the place, from a random start on; none from a dialogue whose `fingerprint` is `copies`."""
-        twins = self._read(wording.key)
-        count = len(twins)
-        if not count:
+        within = wording.within
+        twins = self._fit(wording.key, wording.labels, within, role == "first", role == "request" or "fragment" in within)
+        if not twins:
             return []
         found: list[Candidate] = []
-        within, own = wording.within, frozenset(wording.units)
+        own = frozenset(wording.units)
         size = max(1, len(wording.units))
-        answers = role == "request" or "fragment" in within
-        start = rng.below(count)
-        shapes = [label.partition("*")[2] for label in wording.labels]
-        shaped = any(shapes) or any(label.startswith(("area", "price", "+area", "+price")) for label in wording.labels)
-        for step in range(min(count, _LOOKED_AT)):
-            twin, needs, units, marks = twins[(start + step) % count]
-            if (marks or shaped) and not _agree(wording.labels, shapes, twin.units):
-                continue
-            if not needs <= within:
-                extra = needs - within
-                if not ((extra == _GREET and role == "first") or (extra == _FRAGMENT and answers)):
+        start = rng.below(len(twins))
+        for twin, needs, units, _, _ in chain(islice(twins, start, None), islice(twins, start)):
+            origin = twin.origins[0]
+            if origin.copies == copies:
+                if len(twin.origins) == 1:
                     continue
-            origin = next((one for one in twin.origins if one.copies != copies), None)
-            if origin is None:
-                continue
+                origin = twin.origins[1]
             distance = 1 - len(own & units) / max(len(own), len(units), 1)
             found.append(Candidate(twin, distance, len(twin.units) / size, role in twin.roles, len(within - needs), origin))
             if len(found) >= most:
@@ -214,16 +218,26 @@ class Twins:
         return found
 
 
-def _agree(labels: Sequence[str], shapes: Sequence[str], units: Sequence[str]) -> bool:
-    """Whether the words of a wording agree with the shapes of this turn's values."""
-    place = 0
-    for at, unit in enumerate(units):
-        if unit[0] != "[":
-            continue
-        shape, other = shapes[place], unit[1:-1].partition("*")[2]
-        slot = labels[place].partition("*")[0].lstrip("+")
-        place += 1
-        following = units[at + 1] if at + 1 < len(units) else ""
+class _Known(NamedTuple):
+    """A twin as it is searched: its classes, its words, the shape of each value with the word behind it, and whether any value has a shape."""
+
+    twin: Twin
+    within: frozenset[str]
+    units: frozenset[str]
+    values: list[tuple[str, str]]
+    shaped: bool
+
+
+def _known(twin: Twin) -> _Known:
+    units = [*twin.units, ""]
+    values = [(unit[1:-1].partition("*")[2], units[place + 1]) for place, unit in enumerate(twin.units) if unit[0] == "["]
+    return _Known(twin, frozenset(twin.within), frozenset(twin.units), values, any("*" in unit for unit in twin.units))
+
+
+def _agree(slots: Sequence[tuple[str, ...]], values: Sequence[tuple[str, str]]) -> bool:
+    """Whether the words of a wording agree with this turn's values, given as (slot, shape)."""
+    for (name, shape), (other, following) in zip(slots, values, strict=True):
+        slot = name.lstrip("+")
         if slot == "area":
             if (shape == "n") != (other == "n"):
                 return False

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from schemas import apply_edits
 
-from .rewriter import Proposal, Rewriter, Task, analysis_of, kind_of_turn, lend, origin_of, words
-from .rewriting import lengthened
+from .rewriter import Proposal, Rewriter, Task, kind_of_turn, lend, origin_of, words
+from .rewriting import lengthened, words_of
 from .rng import Rng
 
 #: The ratio of lengths that sentences are added up to, and the least that passes.
@@ -41,8 +41,8 @@ class Verbosity(Rewriter):
             bases = [Proposal(apply_edits(turn, lend(task, whole, one)), origin_of(one)) for one in best[:2]] + bases
         size = len(task.words)
         for base in bases:
+            parts = task.analysis.parts if base.turn is turn else words_of(base.turn.utterance, language)
             for _ in range(2):
-                parts = (task.analysis if base.turn is turn else analysis_of(task, base.turn)).parts
                 edits = lengthened(base.turn.utterance, parts, kind, task.first, round(_WANTED * size), language, task.said, rng)
                 made = apply_edits(base.turn, edits)
                 if len(words(made.utterance, language)) >= _LEAST * size:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import NamedTuple
 
 from schemas import Dialogue, Turn
@@ -63,10 +63,12 @@ class Analysis:
         state: (domain, slot, value) of the belief state before the turn, from which acts are derived where the corpus annotates none.
     """
 
-    __slots__ = ("_language", "_signals", "_text", "acts", "domains", "parts", "role")
+    __slots__ = ("_language", "_sentences", "_signals", "_text", "_whole", "acts", "domains", "parts", "role")
 
     def __init__(self, view: View, before: Turn | None, state: frozenset[tuple[str, str, str]]) -> None:
         self._text, self._language = view.turn.utterance, view.language
+        self._whole: Wording | None = None
+        self._sentences: list[Wording] | None = None
         said = _acts(view.turn, state)
         told = {(slot_name(place.slot), place.value.lower()) for place in view.located}
         marks = {(slot_name(slot), value.lower()) for _, _, slot, value in said if slot}
@@ -80,7 +82,9 @@ class Analysis:
 
     def whole(self) -> Wording:
         """The wording of the turn."""
-        return self._wording(0, len(self.parts), 0, len(self._text), self.acts)
+        if self._whole is None:
+            self._whole = self._wording(0, len(self.parts), 0, len(self._text), self.acts)
+        return self._whole
 
     def equal_classes(self) -> frozenset[str]:
         """The classes of the turn's phrases that another wording must share."""
@@ -88,6 +92,11 @@ class Analysis:
 
     def sentences(self) -> list[Wording]:
         """The wordings of its sentences (in Chinese also of the clauses that commas part)."""
+        if self._sentences is None:
+            self._sentences = self._cut()
+        return self._sentences
+
+    def _cut(self) -> list[Wording]:
         parts, text = self.parts, self._text
         breaks = _BREAKS.get(self._language, _BREAKS["en"])
         cuts = [0]
@@ -245,7 +254,7 @@ def _label(place: Located, surface: str, language: str) -> str:
 
 
 class _Phrase(NamedTuple):
-    rest: tuple[str, ...]
+    rest: list[str]
     name: str
     rule: str
     frees: frozenset[str]
@@ -258,7 +267,7 @@ def _phrases(language: str) -> dict[str, tuple[_Phrase, ...]]:
     for name, rule, frees, phrases in rows(language, "fit"):
         for phrase in alternatives(phrases):
             words = list(phrase) if language == "zh" else phrase.split()
-            table.setdefault(words[0], []).append(_Phrase(tuple(words[1:]), name, rule, frozenset(alternatives(frees))))
+            table.setdefault(words[0], []).append(_Phrase(words[1:], name, rule, frozenset(alternatives(frees))))
     return {first: tuple(sorted(found, key=lambda phrase: -len(phrase.rest))) for first, found in table.items()}
 
 
@@ -272,15 +281,19 @@ def classes(units: list[str], slots: Iterable[str], language: str) -> tuple[froz
     present = frozenset(slots)
     equal: set[str] = set()
     within: set[str] = set()
-    place, count = 0, len(units)
+    count = len(units)
     reach = _START.get(language, 3)
-    while place < count:
+    reached = 0
+    for place in compress(range(count), map(table.__contains__, units)):
+        if place < reached:
+            continue
         end = 0
-        for phrase in table.get(units[place], ()):
-            if end and place + 1 + len(phrase.rest) < end:
+        for phrase in table[units[place]]:
+            rest = phrase.rest
+            last = place + 1 + len(rest)
+            if last < end:
                 break  # shorter than what was found: hidden by it
-            last = place + 1 + len(phrase.rest)
-            if tuple(units[place + 1 : last]) != phrase.rest:
+            if rest and units[place + 1 : last] != rest:
                 continue
             if phrase.rule == "start" and place >= reach:
                 continue
@@ -289,7 +302,7 @@ def classes(units: list[str], slots: Iterable[str], language: str) -> tuple[froz
             end = last
             if phrase.rule != "ignore" and present.isdisjoint(phrase.frees):
                 (within if phrase.rule == "within" else equal).add(phrase.name)
-        place = end or place + 1
+        reached = max(reached, end)
     return frozenset(equal), frozenset(within)
 
 
