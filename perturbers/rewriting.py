@@ -233,6 +233,9 @@ def style_of(text: str) -> Style:
     return Style(is_tokenised(text), _LOW_I.search(text) is None and (any(char.isupper() for char in text) or not text.isascii()))
 
 
+_APOSTROPHES = frozenset("'’")
+
+
 class Place(NamedTuple):
     """A phrase at [start, end) that `others` may replace, with a capital if `capital`; `mark` is where the sign stands that ends its sentence."""
 
@@ -272,7 +275,12 @@ class Rewordings:
                 for short in _contractions(phrase):
                     if rng.chance(0.5):
                         phrase = short[0].sub(short[1], phrase)
-            edits.append(Edit(start, end, self._style.write(phrase, capital)))
+            written = self._style.write(phrase, capital)
+            if start and text[start - 1] in _APOSTROPHES:
+                # "i 'd like to": the apostrophe goes with what it belongs to, and "i wish to" needs a blank.
+                start -= 1
+                written = written if text[start - 1 : start] == " " else f" {written}"
+            edits.append(Edit(start, end, written))
             if other.mood and mark is not None and text[mark] != other.mood and text[mark] in "?.":
                 marks[mark] = Edit(mark, mark + 1, other.mood)
         place, openings = self._question

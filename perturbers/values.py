@@ -10,7 +10,7 @@ several slots hold that value, the rule is: what this turn's acts say, then what
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from schemas import Dialogue, Turn
 
 from . import tokens as tokenisation
 from .distance import distance
-from .matcher import Cut, Hit, Index, key_of, prefixes_of
+from .matcher import Cut, Hit, Index, join, key_of, prefixes_of
 from .surfaces import Block, Form, Group, How, block, block_of, closed_index, kind_of, slot_name
 
 #: Classes of the closed lexicon whose surfaces are values: a perturbation may neither touch nor bring in one.
@@ -226,6 +226,7 @@ class Locator:
     ) -> list[Located]:
         """`located` with every hit that overlaps none of them, sorted; the others go to `hidden`."""
         if hits:
+            hits = _timed(hits, units.names, self._index.entries)
             bounds = units.bounds
             preferred: tuple[set[Key], ...] | None = None
             for hit in hits:
@@ -237,8 +238,6 @@ class Locator:
                     entries = tuple(entry for entry in entries if _stands_alone(entry[0], hit, units.names))
                     if not entries:
                         continue
-                if _other_half(entries[0][0], hit, units.names):
-                    continue
                 form, group = entries[0]
                 key, ambiguous = self._groups[group][0], False
                 if len(entries) > 1 or len(self._groups[group]) > 1:
@@ -331,9 +330,20 @@ def _stands_alone(form: Form, hit: Hit, names: Sequence[str]) -> bool:
 _HALF_DAY = frozenset({"am", "pm", "a", "p", "m"})
 
 
-def _other_half(form: Form, hit: Hit, names: Sequence[str]) -> bool:
-    """Whether an hour is a part of a time that says its half of the day, and so has a surface of its own: "at 7" in "at 7 pm"."""
-    return form.how == "time" and hit.last < len(names) and names[hit.last] in _HALF_DAY and names[hit.last - 1] not in _HALF_DAY
+def _timed(hits: list[Hit], names: Sequence[str], entries: Mapping[str, tuple[tuple[Form | None, Group], ...]]) -> list[Hit]:
+    """The hits without hours that are a part of a time which says its half of the day: "at 7" in "at 7 pm", of which "7 pm" is the surface."""
+    kept = []
+    for hit in hits:
+        form = entries[hit.key][0][0] if hit.last < len(names) and names[hit.last] in _HALF_DAY else None
+        if form is None or form.how != "time" or names[hit.last - 1] in _HALF_DAY:
+            kept.append(hit)
+            continue
+        for last in (hit.last + 1, hit.last + 2):
+            key = join(names[hit.last - 1 : last])
+            if key in entries:
+                kept.append(Hit(hit.last - 1, last, key))
+                break
+    return kept
 
 
 #: Words beside a value -> the slots they speak for.
@@ -445,11 +455,9 @@ def find_span(
             index.add({key: ((None, ("", other)),)}, prefixes_of(other, language))
     names, bounds = units.names, units.bounds
     ranked: list[tuple[bool, bool, int, int]] = []
-    for hit in index.find(text, units):
+    for hit in _timed(index.find(text, units), names, index.entries):
         form = index.entries[hit.key][0][0]
         if form is None or hit.last - hit.first <= form.lead + form.tail or (language == "zh" and not _stands_alone(form, hit, names)):
-            continue
-        if _other_half(form, hit, names):
             continue
         start, end = bounds[hit.first + form.lead][0], units.closed(bounds[hit.last - 1 - form.tail][1], value)
         if not _overlaps(taken, start, end):

@@ -16,7 +16,7 @@ from perturbers.rewriter import lent_from
 from perturbers.simplification import Simplification
 from perturbers.twins import fill, gap_edits
 from perturbers.typography import Typography, detokenise, tokenise
-from perturbers.values import signals
+from perturbers.values import find_span, signals
 from perturbers.verbosity import Verbosity
 from schemas import Act, Dialogue
 from schemas.edits import edit_text
@@ -172,3 +172,26 @@ def test_typography_joins_what_a_tokeniser_parted() -> None:
     assert made.turns[0].utterance == "I need a cheap hotel in the north."
     assert made.turns[0].spans[0].text == "cheap"
     assert not check_dialogue(made)
+
+
+@pytest.mark.parametrize("text", ["I 'd like to book a train on Saturday .", "I'd like to book a train on Saturday.", "i d like to book a train"])
+def test_a_contraction_is_replaced_with_its_apostrophe(text: str) -> None:
+    said = {one(text, *inform("train", day="saturday"), perturber=Paraphrase(), seed=seed) for seed in range(20)}
+    assert len(said) > 1
+    assert not any(re.search(r"['’] ?(wish|want|hoping)|\bI['’]?(wish|want)", text) for text in said)
+
+
+def test_nobody_says_the_same_sentence_twice() -> None:
+    turns = [("user", f"I need a hotel in the {area} .", *inform("hotel", area=area)) for area in ("north", "south", "east", "west")]
+    talk = [turn for asked in turns for turn in (asked, ("system", "Anything else ?"))]
+    for seed in range(6):
+        made = Verbosity().perturb(dialogue("wordy", talk), seed)
+        added = [sentence for turn in made.turns if turn.speaker == "user" for sentence in re.findall(r"[^.?!]{40,}[.?!]", turn.utterance)]
+        assert len(added) >= 4
+        assert len(set(added)) == len(added)
+
+
+def test_seven_in_the_evening_is_not_seven_in_the_morning() -> None:
+    assert find_span("a table at 7 pm", "7 am", "time") is None
+    assert find_span("a table at 7 pm , or at 7 am", "7 am", "time") == (24, 28, False)
+    assert find_span("a table at 7", "7 am", "time") is not None
