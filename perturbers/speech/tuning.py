@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from .channel import Plan, Speech
 
 #: User turns in each of the two rounds, and in each step of a bisection, at most.
-TURNS, BISECTION_TURNS, BISECTION_STEPS = 150, 80, 5
+TURNS, BISECTION_TURNS, BISECTION_STEPS = 240, 80, 5
 #: How far a corpus can lie from the known curve, in dB.
 _WIDEST = 12.0
 #: Raised whenever the search comes to other levels.
-_VERSION = 1
+_VERSION = 2
 
 
 def tune(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
