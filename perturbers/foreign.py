@@ -211,6 +211,11 @@ class Nlpaug(Foreign):
         if importlib.util.find_spec("nlpaug") is None:
             raise OptionError("nlpaug is not installed; it comes with the extra: pip install 'dialmill[nlpaug]'")
 
+    def draw(self, view: View, rng: Rng) -> str | Skipped:
+        # Imported before the generators are seeded: what nlpaug imports may draw from them.
+        _engine(self.augmenter, self.rate)
+        return super().draw(view, rng)
+
     def augment(self, text: str) -> Augmented:
         output: Augmented = _engine(self.augmenter, self.rate).augment(text)
         return output

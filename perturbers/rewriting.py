@@ -390,6 +390,8 @@ class Omissions:
         if not any(word is not None for word in instead):
             return []
         literals = _closed_up(text, parts, instead, self._blank)
+        # Blanks stood before a last sentence of which nothing is left; those of the text itself stay.
+        literals[-1] = literals[-1].rstrip() + text[len(text.rstrip()) :]
         if rng.chance(_STOPLESS):
             literals[-1] = _LAST_STOP.sub("", literals[-1])
         values = [(part.start, part.end) for part in parts if part.unit[0] == "["]

@@ -172,7 +172,8 @@ class Typos(TurnPerturber):
         else:
             edits = [Edit(*hit) for hit in drawn.hits]
         if drawn.stop is not None:
-            edits.append(Edit(len(text) - 1, len(text), drawn.stop))
+            # In tokenised text the blank before the full stop goes with it.
+            edits.append(Edit(len(text) - 1 if drawn.stop else len(text[:-1].rstrip()), len(text), drawn.stop))
         return edits
 
     def _kept(self, view: View) -> tuple[tuple[int, int], ...]:

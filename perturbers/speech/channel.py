@@ -16,10 +16,9 @@ from schemas import Dialogue, SkippedTurn, Turn
 from ..base import DialoguePerturber, Made, OptionError, Perturber, variant_of
 from ..rng import Rng
 from . import asr as recognisers
-from . import confusion, noise, points
+from . import conditions, confusion, noise, points
 from . import tts as voices_
 from .align import edits, lay, settle
-from .asr import Transcript
 from .cache import Cache, default_folder
 from .errors import EngineMissing, PointMissing
 from .guards import suspicious
@@ -135,8 +134,7 @@ class Speech(DialoguePerturber):
             done, failed, levels = self._by_audio(dialogue, turns, spoken, plan, key)
             skipped.update(failed)
             voice, kind = _speaker(plan, key)
-            about = plan.studio.noise_name(kind)
-            reasons = (f"voice: {voice}", f"noise: {about}", *(f"turn {number}: {levels[number]:g} dB" for number in sorted(levels)))
+            reasons = conditions.reasons(voice, plan.studio.noise_name(kind), levels)
         elif self.engine == "audio":
             done = {}
             skipped.update({turn.turn: "no_speech_engine" for turn in turns})
@@ -156,16 +154,16 @@ class Speech(DialoguePerturber):
         failed: dict[int, str] = {}
         pending = list(turns)
         for attempt in range(self.tries):
-            conditions = [self._condition(voice, kind, plan.snr[kind], *key, turn.turn, attempt) for turn in pending]
-            heard = plan.studio.hear([speakable(turn.utterance, language) for turn in pending], conditions)
+            under = [self._condition(voice, kind, plan.snr[kind], *key, turn.turn, attempt) for turn in pending]
+            heard = plan.studio.hear([speakable(turn.utterance, language) for turn in pending], under)
             again: list[Turn] = []
-            for turn, condition, result in zip(pending, conditions, heard, strict=True):
+            for turn, condition, result in zip(pending, under, heard, strict=True):
                 problem = self._problem(spoken[turn.turn], result, language)
                 if problem is None and result.transcript is not None:
                     done[turn.turn] = lay(turn, result.transcript.text, language)
                     levels[turn.turn] = condition.snr
                     failed.pop(turn.turn, None)
-                    self._keep(plan.studio, dialogue, turn, condition, result.transcript, key)
+                    self._keep(plan.studio, dialogue, turn, condition, result, key)
                 else:
                     failed[turn.turn] = problem or "asr_failed"
                     again.append(turn)
@@ -186,10 +184,10 @@ class Speech(DialoguePerturber):
         found = edit_errors(reference, got if language == "zh" else unify(reference, got))
         return "asr_failed" if suspicious(reference, got, heard.transcript.text, language, found, self.ceiling) else None
 
-    def _keep(self, studio: Studio, dialogue: Dialogue, turn: Turn, condition: Condition, transcript: Transcript, key: tuple[object, ...]) -> None:
+    def _keep(self, studio: Studio, dialogue: Dialogue, turn: Turn, condition: Condition, heard: Heard, key: tuple[object, ...]) -> None:
         if self.keep_audio:
             path = Path(self.keep_audio) / kept_name(dialogue.source_id, variant_of(int(str(key[-1]))), turn.turn)
-            studio.keep(speakable(turn.utterance, dialogue.language), condition, transcript, path)
+            studio.keep(speakable(turn.utterance, dialogue.language), condition, heard, path)
 
     def _by_text(self, language: str, turns: Sequence[Turn], spoken: dict[int, tuple[Word, ...]], key: tuple[object, ...]) -> dict[int, Turn]:
         model = confusion.load(self.model, language)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
@@ -46,10 +46,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A transcript, or why there is none: "tts_failed" or "asr_failed"."""
+    """A transcript, or why there is none: "tts_failed" or "asr_failed"; and the audio, where it was made just now."""
 
     transcript: Transcript | None
     failure: str | None = None
+    audio: Audio | None = field(default=None, compare=False)
 
 
 class Studio:
@@ -132,13 +133,16 @@ class Studio:
                 if transcript is None:
                     found[place] = Heard(None, "asr_failed")
                     continue
-                found[place] = Heard(transcript)
+                found[place] = Heard(transcript, audio=audios[place])
                 self.cache.put_json(keys[place], {"text": transcript.text, "nbest": [list(one) for one in transcript.nbest]})
         return [heard if heard is not None else Heard(None, "asr_failed") for heard in found]
 
-    def keep(self, text: str, condition: Condition, transcript: Transcript, path: Path) -> None:
-        """Writes the audio as a WAV file, and beside it a JSON file that says how it was made and what was heard, hypotheses in DSTC10's form."""
-        write_whole(path, noise.wav_bytes(self.audio(text, condition)))
+    def keep(self, text: str, condition: Condition, heard: Heard, path: Path) -> None:
+        """Writes the audio as a WAV file (made again where the transcript came from the cache), and beside it a JSON file that says how it was made
+        and what was heard, hypotheses in DSTC10's form."""
+        transcript = heard.transcript
+        assert transcript is not None
+        write_whole(path, noise.wav_bytes(self.audio(text, condition) if heard.audio is None else heard.audio))
         about = {
             "said": text,
             "text": transcript.text,

@@ -5,13 +5,12 @@ The recipe of the same name (pipelines/recipes/NAME.yaml) says which dialogues a
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC
 from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pipelines import plugins
 from pipelines.books import Books
-from pipelines.errors import UsageError
 from pipelines.recipe import Recipe
 from schemas import Dialogue
 
@@ -112,18 +111,18 @@ class Benchmark(ABC):
         return None
 
 
-#: name -> class, in the module of the same name.
+#: name -> its class.
 _REGISTRY = {
-    "cgodial-fbd": "CgodialFbd",
-    "cgodial-rbd": "CgodialRbd",
-    "cgodial-sbd": "CgodialSbd",
-    "disentangle": "Disentangle",
-    "dstc9-track1": "Dstc9Track1",
-    "noesis-advising": "NoesisAdvising",
-    "noesis-ubuntu": "NoesisUbuntu",
-    "perturb": "Perturb",
-    "raddle": "Raddle",
-    "splits": "Splits",
+    "cgodial-fbd": "cgodial_fbd.CgodialFbd",
+    "cgodial-rbd": "cgodial_rbd.CgodialRbd",
+    "cgodial-sbd": "cgodial_sbd.CgodialSbd",
+    "disentangle": "disentangle.Disentangle",
+    "dstc9-track1": "dstc9_track1.Dstc9Track1",
+    "noesis-advising": "noesis_advising.NoesisAdvising",
+    "noesis-ubuntu": "noesis_ubuntu.NoesisUbuntu",
+    "perturb": "perturb.Perturb",
+    "raddle": "raddle.Raddle",
+    "splits": "splits.Splits",
 }
 #: Those with a command of their own.
 COMMANDS = ("disentangle", "perturb")
@@ -140,7 +139,5 @@ def get(name: str) -> Benchmark:
     Raises:
         UsageError: no such benchmark; the message lists the known ones.
     """
-    if name not in _REGISTRY:
-        raise UsageError(f"there is no benchmark {name!r}; the known ones are: {', '.join(names())}")
-    benchmark: Benchmark = getattr(importlib.import_module(f"pipelines.benchmarks.{name.replace('-', '_')}"), _REGISTRY[name])()
+    benchmark: Benchmark = plugins.load("benchmark", name, _REGISTRY, "pipelines.benchmarks", names())()
     return benchmark

@@ -6,17 +6,18 @@ Labels that a run holds out stand in labels/, which is never read here: a report
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
+from perturbers.speech.conditions import Conditions
 from perturbers.speech.wer import errors
 from perturbers.tokens import tokens
 from pipelines import files
 from pipelines.errors import InputError
-from schemas.dialogue import STANDARD, Dialogue, Step, Turn
+from schemas.dialogue import STANDARD, Dialogue, Turn
 
 from . import candidates
 from .distance import token_distance
@@ -30,7 +31,6 @@ NAMES = 2_000
 OTHERS = "(others)"
 #: Samples of each reason that a report shows.
 REJECT_SAMPLES = 3
-_LEVEL = re.compile(r"turn (\d+): (-?[\d.]+) dB")
 _CONFIDENCE = re.compile(r"confidence:([\d.]+)")
 _DECODER = msgspec.json.Decoder(Dialogue)
 T = TypeVar("T")
@@ -171,8 +171,8 @@ def _words(text: str, language: str) -> list[str]:
 
 
 def _add_variant(found: SuiteFacts, record: Dialogue) -> None:
-    condition = _condition(record.lineage)
-    levels = {int(one[1]): float(one[2]) for step in record.lineage for reason in step.reasons if (one := _LEVEL.fullmatch(reason))}
+    conditions = Conditions(record)
+    otherwise = "no noise level" if conditions.whole else "text channel"
     for step in record.lineage:
         for skipped in step.skipped:
             count(found.skipped, skipped.reason.partition(":")[0])
@@ -191,8 +191,8 @@ def _add_variant(found: SuiteFacts, record: Dialogue) -> None:
             if source:
                 found.token_edits.add(token_distance(source, words) / len(source))
                 found.length.add(len(words) / len(source))
-        if condition is not None and not turn.inserted:
-            _add_errors(found, turn, record.language, _band(levels[turn.turn]) if turn.turn in levels else condition)
+        if conditions.spoken and not turn.inserted:
+            _add_errors(found, turn, record.language, conditions.bands.get(turn.turn, otherwise))
 
 
 def _add_errors(found: SuiteFacts, turn: Turn, language: str, condition: str) -> None:
@@ -204,20 +204,6 @@ def _add_errors(found: SuiteFacts, turn: Turn, language: str, condition: str) ->
     found.errors[condition].add(rate)
     found.error_words[condition][0] += wrong
     found.error_words[condition][1] += said
-
-
-def _condition(lineage: Iterable[Step]) -> str | None:
-    """Under what a record was spoken and heard, None if it wasn't."""
-    spoken = [step for step in lineage if step.step.startswith("speech@")]
-    if not spoken:
-        return None
-    return "text channel" if (spoken[0].params or {}).get("engine") == "text" else "no noise level"
-
-
-def _band(level: float) -> str:
-    """The band of a signal-to-noise ratio in dB, as `dialmill score wer` has it."""
-    low = int(level // 3) * 3
-    return f"{low} to {low + 3} dB"
 
 
 def _add_source(facts: Facts, record: Dialogue, split: str) -> None:

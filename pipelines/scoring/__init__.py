@@ -6,13 +6,11 @@ sample are computed by the same code (`robustness`).
 
 from __future__ import annotations
 
-import importlib
-
-from pipelines.errors import UsageError
+from pipelines import plugins
 
 from .base import Scorer
 
-#: name -> class, with its module here.
+#: name -> its class.
 _REGISTRY = {
     "cgodial-fbd": "flows.Flows",
     "cgodial-rbd": "retrieval.Retrieval",
@@ -38,8 +36,5 @@ def get(name: str) -> type[Scorer]:
     Raises:
         UsageError: there is none; the message lists the known.
     """
-    if name not in _REGISTRY:
-        raise UsageError(f"there is no scorer {name!r}; the known ones are: {', '.join([*names(), 'disentanglement', 'wer'])}")
-    module, _, kind = _REGISTRY[name].partition(".")
-    found: type[Scorer] = getattr(importlib.import_module(f"pipelines.scoring.{module}"), kind)
+    found: type[Scorer] = plugins.load("scorer", name, _REGISTRY, "pipelines.scoring", [*names(), "disentanglement", "wer"])
     return found

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from perturbers.speech.conditions import Conditions, band_order, speech_steps
 from perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
 from pipelines.errors import InputError, UsageError
-from pipelines.stages.heard import Conditions, measured, snr_order
+from pipelines.stages.heard import measured
 from schemas import Dialogue
 
 from .base import versions
@@ -65,7 +66,7 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
     rate, plain = corpus_rate(spoken), corpus_rate(raw)
     chinese = "zh" in languages
     by: dict[str, dict[str, Any]] = {}
-    for (kind, label), parts in sorted(groups.items(), key=lambda item: (item[0][0], snr_order(item[0][1]))):
+    for (kind, label), parts in sorted(groups.items(), key=lambda item: (item[0][0], band_order(item[0][1]))):
         by.setdefault(kind, {})[label] = corpus_rate(parts)._asdict()
     totals = [sum(column) for column in zip(*spoken, strict=True)]
     return {
@@ -127,7 +128,7 @@ def _is_speech(folder: Path) -> bool:
         path = folder / f"{split}.jsonl"
         first = next(records(path), None) if path.is_file() else None
         if first is not None:
-            return any(step.step.startswith("speech@") for step in first.lineage)
+            return bool(speech_steps(first))
     return False
 
 

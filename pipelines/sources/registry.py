@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
-
-from pipelines.errors import UsageError
+from pipelines import plugins
 
 from .base import Source
 
-#: name -> class, in the module of the same name.
+#: name -> its class.
 _REGISTRY = {
-    "advising": "Advising",
-    "clinc": "Clinc",
-    "convlab": "ConvLab",
-    "crosswoz": "CrossWOZ",
-    "dialmill": "Dialmill",
-    "ecd": "Ecd",
-    "flow": "Flows",
-    "multiwoz21": "MultiWoz21",
-    "multiwoz22": "MultiWoz22",
-    "reminder": "Reminder",
-    "risawoz": "RiSAWOZ",
-    "sgd": "SchemaGuided",
-    "taskmaster": "Taskmaster",
-    "ubuntu_irc": "UbuntuIrc",
+    "advising": "advising.Advising",
+    "clinc": "clinc.Clinc",
+    "convlab": "convlab.ConvLab",
+    "crosswoz": "crosswoz.CrossWOZ",
+    "dialmill": "dialmill.Dialmill",
+    "ecd": "ecd.Ecd",
+    "flow": "flow.Flows",
+    "multiwoz21": "multiwoz21.MultiWoz21",
+    "multiwoz22": "multiwoz22.MultiWoz22",
+    "reminder": "reminder.Reminder",
+    "risawoz": "risawoz.RiSAWOZ",
+    "sgd": "sgd.SchemaGuided",
+    "taskmaster": "taskmaster.Taskmaster",
+    "ubuntu_irc": "ubuntu_irc.UbuntuIrc",
 }
 
 
@@ -38,7 +36,5 @@ def get(name: str) -> Source:
     Raises:
         UsageError: no such source; the message lists the known ones.
     """
-    if name not in _REGISTRY:
-        raise UsageError(f"there is no source format {name!r}; the known ones are: {', '.join(names())}")
-    source: Source = getattr(importlib.import_module(f"pipelines.sources.{name}"), _REGISTRY[name])()
+    source: Source = plugins.load("source format", name, _REGISTRY, "pipelines.sources", names())()
     return source

@@ -195,3 +195,9 @@ def test_seven_in_the_evening_is_not_seven_in_the_morning() -> None:
     assert find_span("a table at 7 pm", "7 am", "time") is None
     assert find_span("a table at 7 pm , or at 7 am", "7 am", "time") == (24, 28, False)
     assert find_span("a table at 7", "7 am", "time") is not None
+
+
+def test_no_blank_is_left_behind_a_dropped_last_sentence() -> None:
+    for text, tail in (("I need a hotel in the east .   Can you help me ?", ""), ("I need a hotel in the east . Can you help me ? ", " ")):
+        made = {one(text, *inform("hotel", area="east"), perturber=Simplification(), seed=seed) for seed in range(8)}
+        assert all(short[len(short.rstrip()) :] in ("", tail) for short in made), made

@@ -210,6 +210,8 @@ def test_chat_style_shortens_lowers_and_drops_the_full_stop() -> None:
     assert any("addr" in one for one in made) and any("plz" in one or "pls" in one for one in made)
     assert any(one == one.lower() for one in made) and any(not one.endswith(".") for one in made)
     assert all(one.split()[-1].rstrip(".") for one in made)
+    tokenised = {typed("Please give me the address . Thank you .", Typos(style="chat", rate=0.5), seed=seed) for seed in range(20)}
+    assert any(not one.endswith(".") for one in tokenised) and all(one == one.rstrip() for one in tokenised)
 
 
 def test_chat_style_without_a_short_form_makes_a_slip() -> None:

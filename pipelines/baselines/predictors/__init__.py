@@ -5,10 +5,10 @@ Each predictor trains on the training part of the folder that it predicts for, a
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from pipelines import plugins
 from pipelines.errors import InputError, UsageError
 
 
@@ -72,9 +72,7 @@ def predict(benchmark: str, gold: str, suite: str | None = None, split: str = "t
         UsageError: an unknown benchmark or baseline; the message lists the known ones.
         InputError: the folder doesn't hold what is needed.
     """
-    if benchmark not in _MODULES:
-        raise UsageError(f"there is no baseline for {benchmark!r}; there are some for: {', '.join(names())}")
-    module: Predictor = importlib.import_module(f"{__name__}.{_MODULES[benchmark]}")
+    module: Predictor = plugins.load("baseline of", benchmark, _MODULES, __name__, names())
     if baseline is not None and baseline not in module.BASELINES:
         raise UsageError(f"{benchmark} has no baseline {baseline!r}; it has: {', '.join(module.BASELINES)}")
     if not Path(gold).is_dir():
