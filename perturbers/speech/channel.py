@@ -22,6 +22,7 @@ from .align import edits, lay, settle
 from .cache import Cache, default_folder
 from .errors import EngineMissing, PointMissing
 from .guards import suspicious
+from .levels import parse_levels, written_levels
 from .speakable import Word, speakable, words
 from .studio import Condition, Heard, Studio, noise_seed
 from .wer import edit_errors, unify
@@ -59,7 +60,8 @@ class Speech(DialoguePerturber):
         voices: how many of the engine's voices take part, or their names separated by ``|``. A speaker keeps one voice through a dialogue.
         noise: "white", "pink", "babble", "mix" (one of those for each dialogue), "none", or a folder of recordings.
         snr: "auto" finds it from `wer`: in a build by a search on a sample of the corpus (`tuning`), else from a curve measured on MultiWOZ; "curve"
-            takes the curve in builds too; else dB ("12"), or dB by kind ("white=14|pink=10|babble=16"), and `wer` is then only a description.
+            takes the curve in builds too; else dB ("12"), dB by kind ("white=14|pink=10|babble=16"), or these by language ("en: 12; zh: 9"), and
+            `wer` is then only a description.
         spread: every turn's SNR lies up to this many dB above or below, evenly.
         telephone, reverb, clipping: the band of a telephone; reverberation time in seconds; share of samples clipped, in [0, 0.5].
         ceiling: a transcript with a higher WER is taken for a hallucination and drawn again.
@@ -103,7 +105,6 @@ class Speech(DialoguePerturber):
                 raise OptionError(f"speech: {field} must be at least {lowest}, not {getattr(self, field)}")
         if self.engine not in get_args(Engine):
             raise OptionError(f"speech: engine must be one of {', '.join(get_args(Engine))}, not {self.engine!r}")
-        self.kinds()
         self.given_snr()
         if self.model != "auto":
             confusion.load(self.model)
@@ -230,21 +231,10 @@ class Speech(DialoguePerturber):
             raise OptionError(f"speech: noise must be mix, {', '.join(noise.NAMES)}, none, or a folder of recordings, not {self.noise!r}")
         return (self.noise,)
 
-    def given_snr(self) -> dict[str, float] | None:
-        if self.snr in ("auto", "curve"):
-            return None
-        parts = [part.partition("=") for part in self.snr.split("|")]
-        try:
-            if len(parts) == 1 and not parts[0][1]:
-                return {kind: float(self.snr) for kind in self.kinds()}
-            given = {kind: float(level) for kind, _, level in parts}
-        except ValueError:
-            given = {}
-        if set(given) != set(self.kinds()):
-            raise OptionError(
-                f"speech: snr must be auto, a number of dB, or one for each kind ({'|'.join(f'{k}=10' for k in self.kinds())}), not {self.snr!r}"
-            )
-        return given
+    def given_snr(self, language: str = "") -> dict[str, float] | None:
+        """The SNR that `snr` gives for each kind of noise, in dB; None where it is to be found."""
+        given = parse_levels(self.snr, self.kinds())
+        return given.get(language, given.get(""))
 
     @property
     def effects(self) -> dict[str, object]:
@@ -252,7 +242,7 @@ class Speech(DialoguePerturber):
         return {key: getattr(self, key) for key in ("voices", "spread", "telephone", "reverb", "clipping", "ceiling", "tries")}
 
     def _snr(self, kind: str, studio: Studio) -> float:
-        given = self.given_snr()
+        given = self.given_snr(studio.language)
         if given is not None:
             return given[kind]
         if kind == "none":
@@ -330,14 +320,15 @@ class Speech(DialoguePerturber):
         """What the automatic options come to for one language."""
         plan = self._audio(language)
         if plan is None:
-            return {"engine": "text"} if self.engine == "auto" else {}
-        snr = "|".join(f"{kind}={plan.snr[kind]:g}" for kind in sorted(plan.snr)) if self.noise in MIX or self.noise == "mix" else self.snr
+            return {"engine": "text", "snr": "auto"} if self.engine == "auto" else {}
+        snr = written_levels(plan.snr) if self.noise in MIX or self.noise == "mix" else self.snr
         noise_name = plan.studio.noise_name(self.noise) if self.noise != "mix" else "mix"
         return {"engine": "audio", "tts": plan.studio.tts.digest, "asr": plan.studio.asr.digest, "snr": snr, "noise": noise_name}
 
-    def with_snr(self, snr: dict[str, float]) -> Speech:
-        """The same with a given SNR for each kind of noise."""
-        return replace(self, snr="|".join(f"{kind}={level:g}" for kind, level in sorted(snr.items())))
+    def with_snr(self, *snr: Mapping[str, float], **by_language: Mapping[str, float]) -> Speech:
+        """The same with a given SNR (dB) for each kind of noise, for all languages or by language."""
+        parts = [*(written_levels(one) for one in snr), *(f"{language}: {written_levels(one)}" for language, one in sorted(by_language.items()))]
+        return replace(self, snr="; ".join(parts))
 
 
 def _speaker(plan: Plan, key: tuple[object, ...]) -> tuple[str, str]:

@@ -2,13 +2,13 @@
 
 How the WER falls with the SNR is known for the engines that come with dialmill, from other text. A corpus moves that curve to one side; two rounds
 on a keyed sample find out by how many dB, the second at the level that the first one asks for, with other turns and other noise. Where no curve is
-known the level is searched by bisection (`calibrate.bisect`). What is found is stored by everything that decides it, so that a rebuild doesn't
-search. The check on turns that took no part, with fresh noise, is the suite itself, whose WER stands in the manifest.
+known the level is searched by bisection (`calibrate.bisect`). Each language is tuned by itself. What is found is stored by everything that decides
+it, so that a rebuild doesn't search. The check on dialogues that took no part, with fresh noise, is the suite itself: its WER stands in the manifest,
+also that of the held-out dialogues alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -32,40 +32,48 @@ _VERSION = 2
 
 
 def tune(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
-    """What `tuned` needs: {"snr": dB by kind of noise, and how it was found}. Empty where there is nothing to tune: no audio path, no noise, no
-    dialogues. Of several languages the one with the most dialogues counts.
+    """What `tuned` needs, for each language of the sample that has an audio path here: {"en": {"snr": dB by kind of noise, "point": the name it is
+    stored by, "steps": how it was found, "dialogues": the ids of those that took part}}. Empty where there is nothing to tune: no audio path, no
+    noise, no dialogues.
 
     Args:
         dialogues: a sample, in an order that does not depend on the run.
         seed: the run seed.
     """
-    if not dialogues or speech.noise == "none":
+    if speech.noise == "none":
         return {}
-    language = Counter(dialogue.language for dialogue in dialogues).most_common(1)[0][0]
-    own = [dialogue for dialogue in dialogues if dialogue.language == language and spoken_turns(dialogue)]
-    if speech.audio_missing(language) is not None or not own:
-        return {}
+    found = {}
+    for language in sorted({dialogue.language for dialogue in dialogues} & speech.languages):
+        own = [dialogue for dialogue in dialogues if dialogue.language == language and spoken_turns(dialogue)]
+        if own and speech.audio_missing(language) is None:
+            found[language] = _tune(speech, language, own, seed)
+    return found
+
+
+def _tune(speech: Speech, language: str, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
     plan = speech.plan(language, tuned=True)
-    rounds = _halves(own)
+    rounds = _halves(dialogues)
     name = _name(speech, plan, rounds, seed)
+    took_part = sorted({dialogue.source_id for half in rounds for dialogue in half})
     known = points.corpus_point(name, speech.cache_folder)
     if known is not None and set(known) == set(speech.kinds()):
-        return {"snr": known, "point": name, "language": language, "steps": []}
+        return {"snr": known, "point": name, "steps": [], "dialogues": took_part}
     curves = {kind: speech.curve(kind, plan.studio) for kind in speech.kinds()}
     whole = {kind: curve for kind, curve in curves.items() if curve is not None}
     if len(whole) == len(curves):
         snr, steps = _shift(speech, whole, rounds, seed)
     else:
-        fitted, tried = bisect(speech, own, seed, BISECTION_TURNS, BISECTION_STEPS)
+        both = [dialogue for half in rounds for dialogue in half]
+        fitted, tried = bisect(speech, both, seed, BISECTION_TURNS, BISECTION_STEPS)
         snr, steps = dict(fitted.given_snr() or {}), [list(one) for one in tried]
     if speech.cache != "off":
-        points.store_corpus_point(name, snr, {"wer": speech.wer, "steps": steps}, speech.cache_folder)
-    return {"snr": snr, "point": name, "language": language, "steps": steps}
+        points.store_corpus_point(name, snr, {"wer": speech.wer, "language": language, "steps": steps}, speech.cache_folder)
+    return {"snr": snr, "point": name, "steps": steps, "dialogues": took_part}
 
 
 def tuned(speech: Speech, found: Mapping[str, Any]) -> Speech:
-    """The perturber at the level that `tune` found."""
-    return speech.with_snr(found["snr"]) if found else speech
+    """The perturber at the levels that `tune` found."""
+    return speech.with_snr(**{language: one["snr"] for language, one in found.items()}) if found else speech
 
 
 def _halves(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:

@@ -6,6 +6,7 @@ all reference words, for Chinese by all reference characters.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from perturbers.speech.conditions import Conditions, band_order, speech_steps
 from perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
 from pipelines.errors import InputError, UsageError
 from pipelines.stages.heard import measured
+from pipelines.stages.tuning import took_part
 from schemas import Dialogue
 
 from .base import versions
@@ -44,12 +46,13 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
     languages: set[str] = set()
     skipped = dialogues = 0
     name, found = _suite(gold, suite, split)
+    tuned_on = _tuned_on(gold, name)
     for dialogue in found:
         dialogues += 1
         languages.add(dialogue.language)
         conditions = Conditions(dialogue)
         skipped += len(conditions.failed)
-        for turn, under in measured(dialogue, conditions):
+        for turn, under in measured(dialogue, conditions, tuned_on):
             of_turn = errors(turn.source_text, turn.utterance, dialogue.language)
             if of_turn.length:
                 spoken.append(of_turn)
@@ -96,6 +99,17 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
         "versions": versions(("numpy",)),
         "counts": {"dialogues": dialogues, "turns": len(spoken), "reference_units": rate.length, "turns_that_failed": skipped},
     }
+
+
+def _tuned_on(gold: str, suite: str) -> frozenset[str]:
+    """The dialogues that the suite's level of noise was tuned on, from the manifest beside them; none without one."""
+    path = Path(gold) / "manifest.json"
+    if not path.is_file():
+        return frozenset()
+    try:
+        return took_part(json.loads(path.read_bytes())["speech"]["tuned"].get(suite, {}))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return frozenset()
 
 
 def _suite(gold: str, suite: str | None, split: str | None) -> tuple[str, Iterator[Dialogue]]:

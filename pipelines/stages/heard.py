@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from perturbers.rng import key_number
@@ -14,19 +14,21 @@ from schemas import Dialogue, Turn
 _TEXT_SHARE = 4
 
 
-def measured(dialogue: Dialogue, conditions: Conditions) -> Iterator[tuple[Turn, list[tuple[str, str]]]]:
-    """The user turns that were said, with what they were said under. Inserted turns were said by nobody."""
+def measured(dialogue: Dialogue, conditions: Conditions, tuned_on: Set[str]) -> Iterator[tuple[Turn, list[tuple[str, str]]]]:
+    """The user turns that were said, with what they were said under. Inserted turns were said by nobody. `tuned_on` are the source ids of the
+    dialogues that the level was tuned on: the others are told apart as held out."""
+    part = [("tuning", "took part" if dialogue.source_id in tuned_on else "held out")] if tuned_on else []
     for turn in dialogue.turns:
         if turn.speaker == "user" and not turn.inserted:
-            yield turn, conditions.of(turn)
+            yield turn, [*conditions.of(turn), *part]
 
 
-def count(dialogue: Dialogue, suite: str, seed: int, heard: dict[str, dict[str, int]]) -> None:
+def count(dialogue: Dialogue, suite: str, seed: int, heard: dict[str, dict[str, int]], tuned_on: Set[str]) -> None:
     """Adds the errors of a variant to the books; nothing if no speech channel had it."""
     conditions = Conditions(dialogue)
     if not conditions.spoken or (not conditions.whole and key_number(seed, "heard", dialogue.dialogue_id) % _TEXT_SHARE):
         return
-    for turn, under in measured(dialogue, conditions):
+    for turn, under in measured(dialogue, conditions, tuned_on):
         of_turn = errors(turn.source_text, turn.utterance, dialogue.language)
         if of_turn.length:
             for kind, label in [("all", ""), *under]:

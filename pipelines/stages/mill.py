@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 
@@ -72,7 +72,9 @@ class Mill(Stage):
         assert side is not None
         layout, aside = side
         if not self.bound:
-            self.suites = [suite._replace(perturber=self._bound(suite.name, suite.perturber, aside)) for suite in self.suites]
+            found = {suite.name: tuning.of_suite(suite.name, aside) for suite in self.suites}
+            self.suites = [suite._replace(perturber=self._bound(suite.name, suite.perturber, aside, found[suite.name])) for suite in self.suites]
+            self.tuned_on = {name: tuning.took_part(one) for name, one in found.items()}
             self.lessons = lessons.bind(aside, self.recipe)
             self.bound = True
         split, reason = layout.assign(fact, self.recipe)
@@ -111,7 +113,7 @@ class Mill(Stage):
                     yield "out", Reject(name, made.reason, evidence, file, index, source_id, name, variant).out().item(1)
                     continue
                 self._count_turns(name, source, made)
-                heard.count(made, name, self.seed, self.books.heard)
+                heard.count(made, name, self.seed, self.books.heard, self.tuned_on[name])
                 made = self._written(made, name)
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=self._complete(made, name))
                 yield from self._emit(made, name, file, index)
@@ -137,9 +139,9 @@ class Mill(Stage):
         """The lineage, every step of a suite with the same option keys, so that JSON lines and Parquet rows are equal."""
         return tuple(step.replace(params=complete_options(step.params, self.params[suite])) for step in dialogue.lineage)
 
-    def _bound(self, suite: str, perturber: Perturber, aside: dict[str, str]) -> Perturber:
+    def _bound(self, suite: str, perturber: Perturber, aside: dict[str, str], found: dict[str, Any]) -> Perturber:
         """The perturber of a suite with its pools, tuned, and keeping its audio where that is wanted."""
-        ready: Perturber = tuning.bind(bind(perturber, aside), suite, aside)
+        ready: Perturber = bind(perturber, aside).with_tuning(found)
         return ready.keeping(files.join(self.folder, "dialogues", suite, "audio")) if self.recipe.keep_audio else ready
 
     def _written(self, dialogue: Dialogue, suite: str) -> Dialogue:

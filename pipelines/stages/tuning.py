@@ -5,7 +5,7 @@ The sample is the dialogues of the lowest keyed ranks, so that it depends neithe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -100,6 +100,13 @@ def _read(path: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def bind(perturber: Any, suite: str, paths: dict[str, str]) -> Any:
-    """The perturber of a suite, tuned."""
-    return perturber.with_tuning(_read(paths[FILE]).get(suite, {})) if FILE in paths else perturber
+def took_part(found: Mapping[str, Any]) -> frozenset[str]:
+    """The source ids of the dialogues that a suite was tuned on, from what it found out."""
+    if "dialogues" in found:
+        return frozenset(found["dialogues"])
+    return frozenset[str]().union(*(took_part(one) for one in found.values()))
+
+
+def of_suite(suite: str, paths: Mapping[str, str]) -> dict[str, Any]:
+    """What a suite found out, empty where nothing was tuned."""
+    return _read(paths[FILE]).get(suite, {}) if FILE in paths else {}

@@ -9,11 +9,12 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from perturbers import parse
+from perturbers import OptionError, parse
 from perturbers.speech import channel, tuning
 from perturbers.speech.cache import Cache
 from perturbers.speech.channel import Speech
 from perturbers.speech.fakes import FakeAsr, FakeTts
+from perturbers.speech.levels import parse_levels
 from perturbers.speech.points import Curve
 from perturbers.speech.studio import Studio
 from perturbers.speech.wer import Errors
@@ -64,12 +65,13 @@ def test_a_known_curve_is_moved(studio: Studio, harder: list[tuple[dict[str, flo
     speech = Speech(engine="audio", cache=str(tmp_path))
     assert speech.tunable()
     found = tuning.tune(speech, corpus(90), 5)
-    assert found["snr"] == {"white": 14.0, "pink": 14.0, "babble": 14.0}
+    assert found["en"]["snr"] == {"white": 14.0, "pink": 14.0, "babble": 14.0}
+    assert found["en"]["dialogues"] == sorted({one.source_id for one in corpus(90)})
     # The second round measures at the level that the first one asked for, with noise of its own.
     assert [levels["pink"] for levels, _ in harder] == [10.0, 14.0] and harder[0][1] != harder[1][1]
-    assert speech.with_tuning(found).given_snr() == found["snr"]
+    assert speech.with_tuning(found).given_snr("en") == found["en"]["snr"] and speech.with_tuning(found).given_snr("zh") is None
     # A rebuild doesn't search; other text, another rate or another seed does.
-    assert tuning.tune(speech, corpus(90), 5)["snr"] == found["snr"] and len(harder) == 2
+    assert tuning.tune(speech, corpus(90), 5)["en"]["snr"] == found["en"]["snr"] and len(harder) == 2
     for other, seed, dialogues in (
         (speech, 6, corpus(90)),
         (speech, 5, corpus(90)[::-1]),
@@ -83,7 +85,35 @@ def test_a_known_curve_is_moved(studio: Studio, harder: list[tuple[dict[str, flo
 def test_without_a_curve_the_level_is_searched(studio: Studio, harder: list[tuple[dict[str, float], int]]) -> None:
     speech = Speech(engine="audio", cache="off", tts="other", noise="pink")
     found = tuning.tune(speech, corpus(40), 1)
-    assert found["snr"]["pink"] == pytest.approx(14, abs=0.6) and len(harder) == tuning.BISECTION_STEPS
+    assert found["en"]["snr"]["pink"] == pytest.approx(14, abs=0.6) and len(harder) == tuning.BISECTION_STEPS
+
+
+def test_each_language_has_a_level_of_its_own(monkeypatch: pytest.MonkeyPatch, harder: list[tuple[dict[str, float], int]]) -> None:
+    studios = {language: Studio(FakeTts(), FakeAsr(), language, Cache(None)) for language in ("en", "zh")}
+    monkeypatch.setattr(channel, "_studio", lambda tts, asr, language, *rest: studios[language])
+    easier = Curve(CURVE.snr, tuple(rate - 0.1 for rate in CURVE.wer))
+    monkeypatch.setattr(Speech, "curve", lambda self, kind, studio: CURVE if studio.language == "en" else easier)
+    speech = Speech(engine="audio", cache="off")
+    found = tuning.tune(speech, [*corpus(40, "zh"), *corpus(60)], 5)
+    assert set(found) == {"en", "zh"} and all(one.startswith("zh") for one in found["zh"]["dialogues"])
+    tuned = speech.with_tuning(found)
+    assert {language: tuned.plan(language).snr for language in found} == {language: one["snr"] for language, one in found.items()}
+    # The lineage tells both, in the form in which they can be asked for again.
+    assert Speech(engine="audio", cache="off", snr=tuned.params["snr"]).snr == tuned.snr
+
+
+@pytest.mark.parametrize("text", ["", "x", "nan", "white=1", "white=1|pink=2|babble=inf", "en:", "en: 12; en: 13", ": 12", "12; 13", "en: 12; zh"])
+def test_levels_that_are_none(text: str) -> None:
+    with pytest.raises(OptionError, match="snr must be"):
+        parse_levels(text, channel.MIX)
+
+
+def test_levels_by_language_and_kind() -> None:
+    assert parse_levels("auto", channel.MIX) == {} == parse_levels("en: auto; zh: curve", channel.MIX)
+    assert parse_levels("en: 12; zh: white=1|pink=-2|babble=3.5", channel.MIX) == {
+        "en": {"white": 12.0, "pink": 12.0, "babble": 12.0},
+        "zh": {"white": 1.0, "pink": -2.0, "babble": 3.5},
+    }
 
 
 def test_nothing_to_tune(studio: Studio) -> None:
@@ -98,7 +128,7 @@ def test_a_chain_tunes_its_links(studio: Studio, harder: list[tuple[dict[str, fl
     chain = parse("typos+speech:engine=audio,cache=off").perturber
     found = chain.tune(corpus(30), 1)
     tuned = chain.with_tuning(found)
-    assert tuned.links[1].snr == "babble=14|pink=14|white=14"  # type: ignore[attr-defined]
+    assert tuned.links[1].snr == "en: babble=14|pink=14|white=14"  # type: ignore[attr-defined]
 
 
 def test_halves_share_no_dialogue() -> None:
