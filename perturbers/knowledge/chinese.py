@@ -13,6 +13,7 @@ _OWN = re.compile(
 _POLITE = re.compile(r"^(?:请问一下|请问|你好|您好|想问一下|我想问|打听一下)[，,。!！]*")
 _OPENING = re.compile(r"^(?:是的|可以的?|能的?|有的?|没有|不可以|不能|不行|需要的?|不需要|不用|对的?|不是|不|要的?|行的?|抱歉|很抱歉)[，,。！!]\s*")
 _END = re.compile(r"(?:吗|么|呢|啊|呀|不|没|没有|吧)[？?。!！]*$")
+_FORMAL = frozenset("吗么呢啊呀吧有没不能可以需要用得是否提供给让准允许的了，。？?！ ")
 #: Ways to ask that mean the same: pattern, replacement.
 _FORMS = (
     (re.compile(r"^(.*?)有没有(.+?)[？?]?$"), (r"\1有\2吗", r"\1有\2没")),
@@ -24,6 +25,11 @@ _FORMS = (
     (re.compile(r"^(.*?)需要(.+?)吗[？?]?$"), (r"\1要不要\2", r"\1得\2吗", r"\1用\2不")),
     (re.compile(r"^(.*?)允许(.+?)吗[？?]?$"), (r"\1让\2吗", r"\1准不准\2")),
 )
+
+
+def content(text: str) -> frozenset[str]:
+    """The characters of a wording without those of its form (particles, "have", "can", the place), as a set."""
+    return frozenset(text.replace(SLOT, "")) - _FORMAL
 
 
 def canonical(title: str, name: str | None) -> str:

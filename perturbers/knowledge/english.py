@@ -23,12 +23,20 @@ _PLACES = (
 _PRESENT = {"offers": "offer", "has": "have", "does": "do", "is": "are", "provides": "provide", "serves": "serve", "accepts": "accept"}
 _MODAL = r"can|could|may|might|will|would|should|must|shall"
 _PRONOUN = r"i|we|they|it|he|she|you|one|people|guests|somebody|someone|anybody|anyone|customers|visitors|that"
-_SUBJECT = rf"(?:{_PRONOUN}|(?:my|our|the|a|an|their|his|her|your) [\w-]+(?: (?:and|or) [\w-]+)?)"
+_SUBJECT = rf"(?:{_PRONOUN}|(?:my|our|the|a|an|their|his|her|your) [\w'-]+(?: (?:and|or) [\w-]+)?)"
 _PREDICATES = words(
-    "available allowed permitted accepted okay ok fine welcome included required necessary possible served offered provided free wheelchair part "
-    "loud noisy always air heated without cleaned halal kosher cheaper open safe easy good right all private public secure by understood on "
-    "something anything anywhere reached covered extra long far romantic quiet picked accessible friendly somebody someone a an one tolls warm"
+    "available allowed permitted accepted okay ok fine welcome included required necessary possible served offered provided free wheelchair "
+    "part loud noisy always air heated without cleaned halal kosher cheaper open safe easy good right all private public secure by understood "
+    "on something anything anywhere like located called for made done going collected due not reached covered extra long far romantic quiet "
+    "picked accessible friendly somebody someone a an one tolls warm"
 )
+#: What says nothing of a question's subject.
+FUNCTION_WORDS = words(
+    "a an the is are am was be been do does did done can could may might will would should shall must have has had i you he she it we they me him us "
+    "them my your his her its our their this that these those there here of to for in on at with by from as and or but if so not no yes what which "
+    "when where who how any some anything also please first just know tell check let want like need"
+)
+_ARTICLES = words("the a an their my our his her your")
 _WH = (
     r"(?:what|which|where|when|how|who)"
     r"(?: (?:time|much|many|late|early|often|old|long|far|noisy|expensive|(?:kind|type|sort)s? of [\w-]+|[\w-]+s))?"
@@ -45,6 +53,11 @@ def split(question: str) -> tuple[str, str]:
     """(the sentences before, the question itself) of a wording of one sentence or more."""
     parts = re.split(r"(?<=[.!]) +", question.strip())
     return " ".join(parts[:-1]), parts[-1]
+
+
+def content(text: str) -> frozenset[str]:
+    """The words of a text in lower case without function words, as a set."""
+    return frozenset(re.findall(r"\w+", text.lower())) - FUNCTION_WORDS
 
 
 def canonical(title: str, name: str | None) -> str:
@@ -93,10 +106,20 @@ def _name_patterns(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+#: Questions that make no clause: two in one, and those that stand in another sentence already.
+_NO_CLAUSE = re.compile(
+    rf"(?:,|\bor) (?:or|do|does|is|are|first|so|{_MODAL})\b|^any\b|"
+    r"^(?:can|could|would|do|will) you (?:\w+ )?(?:know|tell|check|let|happen|confirm|find)\b",
+    re.IGNORECASE,
+)
+
+
 def embedded(question: str) -> str | None:
     """A question as a clause ("Do they have wifi?": "if they have wifi"), None where the rules don't tell its parts."""
     text = question.strip().rstrip("?").strip()
     low = text[:1].lower() + text[1:]
+    if _NO_CLAUSE.search(low):
+        return None
     if match := re.fullmatch(rf"do(?:es)? ({_SUBJECT}) (.+)", low, re.IGNORECASE):
         return f"if {_subject(match[1])} {_third(match[1], match[2])}"
     if match := re.fullmatch(r"(is|are|will|would) there (be )?(.+)", low):
@@ -112,16 +135,20 @@ def embedded(question: str) -> str | None:
                 return f"if {' '.join(words[:place])} {match[1]} {' '.join(words[place:])}"
         return None
     if match := re.fullmatch(
-        rf"((?:(?:from|by|at|until|for) )?{_WH}(?: is it)?) (do|does|{_MODAL}|is|are|am) ({_SUBJECT}) ?(.*)", low, re.IGNORECASE
+        rf"((?:(?:from|by|at|until|for) )?{_WH}(?: is it)?) (do|does|{_MODAL}|is|are|am) ({_SUBJECT})(?: (.*))?", low, re.IGNORECASE
     ):
-        aux, subject, rest = match[2].lower(), match[3], match[4]
+        aux, subject, rest = match[2].lower(), match[3], match[4] or ""
         if aux == "do":
             return f"{match[1]} {_subject(subject)} {rest}".strip()
         if aux == "does":
             verb, _, more = rest.partition(" ")
             return f"{match[1]} {_subject(subject)} {_singular(verb)} {more}".strip()
-        if aux in ("is", "are", "am") and (not rest or rest.startswith(("of ", "for "))):
-            return f"{match[1]} {_subject(subject)} {rest}".strip() + f" {aux}"
+        if aux in ("is", "are", "am"):
+            named = subject.split(" ")[0].lower() in _ARTICLES
+            more = rest.split()
+            end = 0 if not named else next((at for at, word in enumerate(more) if word.lower() in _PREDICATES or word == "there"), len(more))
+            end = len(more) if not named and rest.startswith(("of ", "for ")) else end
+            return " ".join([match[1], _subject(subject), *more[:end], aux, *more[end:]])
         return f"{match[1]} {_subject(subject)} {aux} {rest}".strip()
     if match := re.fullmatch(r"((?:what|when|where|how much|how)) (is|are) ((?:the |a |an |their |check|breakfast|parking)[\w -]*?)( there)?", low):
         return f"{match[1]} {match[3]} {match[2]}"
@@ -146,7 +173,9 @@ def _singular(verb: str) -> str:
 
 def _third(subject: str, rest: str) -> str:
     """The verb of "does it ..." in its own form."""
-    if subject.lower() in ("i", "we", "they", "you", "people", "guests", "customers", "visitors") or re.search(r"s$| and ", subject.lower()):
+    if subject.lower() in ("i", "we", "they", "you", "people", "guests", "customers", "visitors") or re.search(
+        r"s$| and |\bchildren$", subject.lower()
+    ):
         return rest
     where, rest = ("there ", rest[6:]) if rest.startswith("there ") else ("", rest)
     verb, _, more = rest.partition(" ")

@@ -244,6 +244,29 @@ def test_rates_and_bounds(tmp_path: Path) -> None:
     assert 8 < some.count("changed") < 32
 
 
+def test_manner_and_chains_are_options(tmp_path: Path) -> None:
+    path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS, POOL, "Is there a lift?", "What time is check-in?")))
+    dialogue = talk(ASK, offer("Elm House"), ON, LAST, ON)
+
+    def texts(**options: float) -> list[list[Turn]]:
+        return [asked(Knowledge(knowledge=path, reference="pronoun", rate=0.0, **options).perturb(dialogue, seed)) for seed in range(30)]  # type: ignore[arg-type]
+
+    assert all(len(one) == 1 for one in texts(chain=0.0)) and all(len(one) >= 3 for one in texts(chain=1.0))
+    plain = [len(one[0].utterance) for one in texts(chain=0.0, frame=0.0, lead=0.0)]
+    led = [len(one[0].utterance) for one in texts(chain=0.0, frame=1.0, lead=1.0)]
+    assert sum(led) > 1.4 * sum(plain)
+    for name in ("chain", "frame", "lead"):
+        with pytest.raises(OptionError, match=name):
+            Knowledge(**{name: 1.5})  # type: ignore[arg-type]
+
+
+def test_titles_are_seldom_repeated_word_for_word(tmp_path: Path) -> None:
+    path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS)))
+    dialogue = talk(ASK, offer("Elm House"), ON)
+    said = [turn.utterance for seed in range(100) for turn in asked(Knowledge(knowledge=path, lead=0.0, frame=0.0).perturb(dialogue, seed))]
+    assert sum(english.content(text) == english.content(PETS) for text in said) < 15
+
+
 def test_hard_negatives_are_no_targets(tmp_path: Path) -> None:
     path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS)))
     dialogue = talk(ASK, offer("Elm House"), *[ON, LAST] * 4)
@@ -325,6 +348,12 @@ def test_titles_in_the_plain_form(title: str, name: str | None, plain: str) -> N
         ("How much is the deposit?", "how much the deposit is"),
         ("What does parking cost there?", "what parking costs there"),
         ("When do I have to be out of the room?", "when I have to be out of the room"),
+        ("How much is it to leave a bicycle there?", "how much it is to leave a bicycle there"),
+        ("What is the cancellation policy?", "what the cancellation policy is"),
+        ("What is the noise level there?", "what the noise level is there"),
+        ("When is the front desk open?", "when the front desk is open"),
+        ("Should we reserve, or can we walk in?", None),
+        ("Do you know if I can park there?", None),
         ("Outside?", None),
     ],
 )
