@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 import perturbers
+from perturbers.knowledge import Knowledge
 from perturbers.rewriter import REWRITERS, Rewriter
 from pipelines import files
 from pipelines.errors import UsageError
@@ -22,6 +23,8 @@ _SUITE_NAME = re.compile(r"\w(?:[\w.+-]*[\w+-])?")
 _SIMULATED = ("reminder",)
 #: The baselines that come with dialmill (pipelines.baselines.judges has them; it isn't imported for their names).
 BUILT_IN = ("tracker", "classifier")
+#: The perturbers whose engine llm takes an instruction.
+_PROMPTED = (*REWRITERS, "knowledge")
 _STAGES = ("read", "filter", "split", "few_shot", "test_hard")
 Splits = Literal["auto", "official", "hash", "keep"]
 
@@ -114,9 +117,9 @@ class Recipe:
             raise UsageError("suite_variants must be at least 1; a split that a suite doesn't name has none")
         if self.variants < 1:
             raise UsageError(f"variants must be at least 1, not {self.variants}")
-        unknown = [name for name in self.prompts if name not in REWRITERS]
+        unknown = [name for name in self.prompts if name not in _PROMPTED]
         if unknown:
-            raise UsageError(f"prompts: {', '.join(map(repr, unknown))} takes no prompt; those that do are: {', '.join(REWRITERS)}")
+            raise UsageError(f"prompts: {', '.join(map(repr, unknown))} takes no prompt; those that do are: {', '.join(_PROMPTED)}")
         for key in ("train_size", "valid_size", "test_size"):
             value = getattr(self, key)
             numbers = value.values() if isinstance(value, dict) else [value]
@@ -136,6 +139,8 @@ class Recipe:
         """The perturber with the recipe's `twins_from` and its prompt, where it has such options."""
         if isinstance(perturber, perturbers.Chain):
             return dataclasses.replace(perturber, links=tuple(self._with_words(link) for link in perturber.links))
+        if isinstance(perturber, Knowledge):
+            return dataclasses.replace(perturber, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
         if not isinstance(perturber, Rewriter):
             return perturber
         twins_from = perturber.twins_from if self.twins_from is None else self.twins_from

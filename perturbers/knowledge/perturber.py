@@ -24,10 +24,10 @@ from ..insertion import Pair, gaps, insert
 from ..out_of_scope import question_of, styled
 from ..rng import Rng, key_number
 from . import bank as banks
-from . import database
+from . import database, modelled
 from .base import WHOLE_DOMAIN, Entity, KnowledgeBase, load
 from .negatives import negative
-from .table import Key, Names, Spot, spots
+from .table import Key, Spot, names_of, spots
 from .topics import question_key, usable
 from .wording import WRITTEN, Manner, Question, Reference, answer, phrases, pick, question, shown, side_of
 
@@ -88,6 +88,10 @@ class Knowledge(DialoguePerturber):
         db: files of the database whose rows say what needs no snippet; empty takes what databases of each domain have.
         bank: folders with logs.json and labels.json ("|" between), whose users' questions are used as wordings where their snippets match.
         bank_share: how often a question of the bank is taken where there is one, in [0, 1].
+        engine: "rules" words the questions itself; "llm" has them worded by a language model (`modelled`), and by the rules where its wordings fail
+            the checks or it doesn't answer, which the lineage then says.
+        model, prompt: for the engine "llm": the model's name, and the instruction in place of dialmill's own; "{count}" in it is how many wordings
+            are wanted, "{place}" what the place is called ("the hotel").
         hard_negatives: the probability of a turn that looks like one and is none (a value asked again, a remark) at each place without a question,
             in [0, 1].
     """
@@ -108,6 +112,9 @@ class Knowledge(DialoguePerturber):
     db: str = ""
     bank: str = ""
     bank_share: float = 0.5
+    engine: Literal["rules", "llm"] = "rules"
+    model: str = ""
+    prompt: str = ""
     hard_negatives: float = 0.0
 
     name: ClassVar[str] = "knowledge"
@@ -135,6 +142,10 @@ class Knowledge(DialoguePerturber):
             raise OptionError(f"knowledge: reference must be one of {', '.join(get_args(References))}, not {self.reference!r}")
         if self.twins not in ("mark", "avoid", "only"):
             raise OptionError(f"knowledge: twins must be mark, avoid or only, not {self.twins!r}")
+        if self.engine not in ("rules", "llm"):
+            raise OptionError(f"knowledge: engine must be rules or llm, not {self.engine!r}")
+        if self.engine == "llm" and not self.model:
+            raise OptionError("knowledge: engine=llm needs a model, as in knowledge:engine=llm,model=NAME")
         for paths in (self.knowledge, self.known):
             if paths:
                 load(paths)
@@ -163,7 +174,7 @@ class Knowledge(DialoguePerturber):
         if not rng.chance(self.chance):
             return untouched(dialogue, "not_chosen")
         language = dialogue.language
-        base = load(self.knowledge) if self.knowledge else own_base(language)
+        base = self._base(language)
         allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
         asked: set[tuple[Key, str]] = set()
         places = spots(dialogue, names_of(base, language), gaps(dialogue))
@@ -195,6 +206,9 @@ class Knowledge(DialoguePerturber):
                     pairs[spot.gap] = [other._replace(question=said, answer=reply)]
         inserted = insert(dialogue, pairs, self.continues)
         return Made(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
+
+    def _base(self, language: str) -> KnowledgeBase:
+        return load(self.knowledge) if self.knowledge else own_base(language)
 
     def _held(self, allowed: dict[Key, tuple[Snippet, ...]], split: str | None) -> dict[Key, tuple[Snippet, ...]]:
         """The snippets that a split may ask about."""
@@ -269,6 +283,9 @@ class Knowledge(DialoguePerturber):
         real: Sequence[str] = ()
         if self.bank and rng.chance(self.bank_share):
             real = banks.load(self.bank, self.knowledge).wordings(snippet, language, side)
+        origin = ""
+        if self.engine == "llm" and not real:
+            real, origin = modelled.of_side(self.model, self.prompt, snippet, entity, self._base(language), language, side)
         worded = question(
             snippet, entity, surface, choice.reference, "more" if number else spot.move, language, side, real, rng, Manner(self.frame, self.lead)
         )
@@ -276,7 +293,8 @@ class Knowledge(DialoguePerturber):
         called = surface or (shown(entity.name) if entity.name else "")
         if choice.reference == "name" and "".join(called.split()).casefold() not in "".join(text.split()).casefold():
             return None  # this wording has no place for the name
-        return worded._replace(text=styled(text, dialogue, "user")) if len(text) > 3 else None
+        worded = worded._replace(text=styled(text, dialogue, "user"), origin=modelled.told(worded.origin, origin))
+        return worded if len(text) > 3 else None
 
     def _pair(self, dialogue: Dialogue, spot: Spot, choice: _Choice, worded: Question, last: bool, rng: Rng) -> Pair:
         language, side = dialogue.language, side_of(dialogue.split)
@@ -337,12 +355,6 @@ def own_base(language: str) -> KnowledgeBase:
     """The base that comes with dialmill: snippets of whole domains."""
     path = resources.files("perturbers") / "lexicons" / language / "knowledge.json"
     return load(str(path)) if path.is_file() else KnowledgeBase(())
-
-
-@lru_cache(maxsize=16)
-def names_of(base: KnowledgeBase, language: str) -> Names:
-    """The names of a base, ready to be found."""
-    return Names(base, language)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from schemas import Dialogue, Turn
@@ -114,6 +115,12 @@ class Names:
             if name:
                 yield self._texts[name], plain[place : place + len(name)]
             place += len(name) or 1
+
+
+@lru_cache(maxsize=16)
+def names_of(base: KnowledgeBase, language: str) -> Names:
+    """The names of a base, ready to be found."""
+    return Names(base, language)
 
 
 def _labelled(turn: Turn, names: Names, before: frozenset[tuple[str, str]]) -> Iterable[tuple[list[Key], str, str]]:

@@ -18,7 +18,7 @@ from .topics import topic_of
 
 Reference = Literal["pronoun", "noun", "name"]
 #: The share of each bank of wordings that training has; the others are for testing alone.
-_TRAIN = 0.6
+TRAIN_SHARE = 0.6
 #: How often a question takes its snippet's topic's wordings, where there are some; else its title is reworded.
 _BY_TOPIC = 0.75
 #: How often a framed yes-no question says "whether" instead of "if": 46 of 254 real ones (DSTC9, DSTC10, DSTC11) do.
@@ -62,7 +62,7 @@ def halves(bank: str, texts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     ranked = sorted(texts, key=lambda text: (key_number("wording", bank, text), text))
     if len(ranked) < 2:
         return {"train": texts, "test": texts}
-    cut = min(max(round(_TRAIN * len(ranked)), 1), len(ranked) - 1)
+    cut = min(max(round(TRAIN_SHARE * len(ranked)), 1), len(ranked) - 1)
     first = frozenset(ranked[:cut])
     return {"train": tuple(text for text in texts if text in first), "test": tuple(text for text in texts if text not in first)}
 

@@ -41,6 +41,8 @@ def entry(path: str, content: bytes) -> dict[str, Any]:
 
 #: The note of turns that took the wording of another dialogue's turn: of which split they are, and of which that one.
 _WORDED = re.compile(r".*: (\w+) turns worded as (\w+) ones", re.DOTALL)
+#: The note of questions that a language model was to word and did not.
+_INSTEAD = re.compile(r".*: questions worded by rules in place of the model .*", re.DOTALL)
 
 
 def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]], tuned: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -55,7 +57,9 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]], 
     audited = {path: rates(sums) for path, sums in sorted(books.audit.items())}
     warnings += [one for path, measured in audited.items() for one in suspicions(path, measured)]
     told = ("listed_but_absent", "pool_short")
-    notes = {name: number for name, number in sorted(books.notes.items()) if name not in told and not _WORDED.fullmatch(name)}
+    notes = {
+        name: number for name, number in sorted(books.notes.items()) if name not in told and not (_WORDED.fullmatch(name) or _INSTEAD.fullmatch(name))
+    }
     if notes:
         warnings.append("the sources have flaws that were handled by rule: " + ", ".join(f"{name} {number}" for name, number in notes.items()))
     warnings += _rejections(books)
@@ -66,6 +70,7 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]], 
         for name, number in sorted(books.notes.items())
         if (match := _WORDED.fullmatch(name)) and match[2] != "unsplit" and match[1] != match[2]
     ]
+    warnings += [f"{number} {name}" for name, number in sorted(books.notes.items()) if _INSTEAD.fullmatch(name)]
     return {
         "dialmill": VERSION,
         "benchmark": job.recipe.benchmark,

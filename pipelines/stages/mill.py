@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from perturbers import Chain, Perturber, Skipped, variants
+from perturbers.knowledge import fallback_from
 from perturbers.rewriter import lent_from
 from perturbers.typography import Typography
 from pipelines import files
@@ -181,6 +182,8 @@ class Mill(Stage):
                 lent = lent_from(reason)
                 if lent is not None:
                     self.books.note(f"{suite}: {source.split} turns worded as {lent or 'unsplit'} ones")
+                if (why := fallback_from(reason)) is not None:
+                    self.books.note(f"{suite}: questions worded by rules in place of the model ({why.partition(': ')[0]})")
 
     def _emit(self, dialogue: Dialogue, suite: str, file: str, index: int) -> Iterable[tuple[str, Item]]:
         """A record into its files, if it holds to its schema; else it is rejected as our own fault."""

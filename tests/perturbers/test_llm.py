@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,71 +11,13 @@ import pytest
 from perturbers import llm
 from perturbers.paraphrase import Paraphrase
 from schemas import Dialogue
+from tests.llm_server import Reply
+from tests.llm_server import serve as serve
 from tests.oracle import damaged_values, misaligned_spans
 from tests.talk import dialogue, inform
 
 TEXT = "I need a cheap hotel in the north ."
 GOOD = "Could you find me a cheap place in the north ?"
-#: What the server does: an answer's text, or (status, headers, body).
-Reply = str | tuple[int, dict[str, str], bytes]
-
-
-class Server(ThreadingHTTPServer):
-    """Answers by a function of the number of the call; keeps what it was asked."""
-
-    daemon_threads = True
-
-    def __init__(self, reply: Callable[[int, dict[str, Any]], Reply]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.reply = reply
-        self.asked: list[dict[str, Any]] = []
-        self.lock = threading.Lock()
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with self.server.lock:
-            number = len(self.server.asked)
-            self.server.asked.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
-        reply = self.server.reply(number, body)
-        if isinstance(reply, str):
-            answer = {"choices": [{"message": {"role": "assistant", "content": reply}}], "usage": {"total_tokens": 21}}
-            reply = (200, {}, json.dumps(answer).encode())
-        status, headers, content = reply
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        with contextlib.suppress(BrokenPipeError):  # a client that didn't wait
-            self.end_headers()
-            self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[Callable[[int, dict[str, Any]], Reply]], Server]]:
-    """Starts a server and points the environment to it."""
-    servers: list[Server] = []
-
-    def start(reply: Callable[[int, dict[str, Any]], Reply]) -> Server:
-        server = Server(reply)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        servers.append(server)
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_address[1]}/v1")
-        monkeypatch.setenv("OPENAI_API_KEY", "sesame")
-        return server
-
-    monkeypatch.setenv("DIALMILL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(llm, "client_for", lambda model: llm.Client(model, wait=0.01, timeout=0.3))
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 def source() -> Dialogue:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from perturbers import Chain, get
+from perturbers.knowledge import modelled
 from perturbers.rewriter import REWRITERS, Rewriter
 from pipelines import recipe
 from pipelines.errors import UsageError
 from schemas.edits import edit_text
-from tests.pipelines.tools import DATA, call, plain, records
+from tests.llm_server import serve as serve
+from tests.pipelines.tools import DATA, call, hashes, plain, records
 
 
 def test_a_prompt_is_a_recipe_key_and_may_hold_commas_and_colons(tmp_path: Path) -> None:
@@ -23,9 +26,43 @@ def test_a_prompt_is_a_recipe_key_and_may_hold_commas_and_colons(tmp_path: Path)
     assert plan["verbosity"].params["prompt"] == ""
     (tmp_path / "own.yaml").write_text(f'prompts: {{paraphrase: "{prompt}"}}\n', "utf-8")
     assert recipe.load("raddle", str(tmp_path / "own.yaml")).prompts == {"paraphrase": prompt}
-    with pytest.raises(UsageError, match="'typos' takes no prompt; those that do are: paraphrase, simplification, verbosity"):
+    with pytest.raises(UsageError, match="'typos' takes no prompt; those that do are: paraphrase, simplification, verbosity, knowledge"):
         recipe.load("raddle", None, ["prompts.typos=misspell"])
     assert all(issubclass(get(name), Rewriter) for name in REWRITERS)
+
+
+def test_knowledge_questions_worded_by_a_model(serve: Any, tmp_path: Path) -> None:
+    kinds = ("about", "on", "as to", "for", "with", "over", "around", "behind", "beyond", "under")
+
+    def reply(number: int, body: dict[str, Any]) -> str:
+        title = body["messages"][1]["content"].removeprefix("The question: ").rstrip("?").lower()
+        return "\n".join(f"{place}. What is the word {kind} {title}?" for place, kind in enumerate(kinds))
+
+    server = serve(reply)
+    settings = [
+        f"knowledge={DATA / 'dstc9_track1/knowledge.json'}",
+        "suites=standard,knowledge",
+        "perturbations.knowledge=knowledge:engine=llm,model=m",
+        "prompts.knowledge=Word it.",
+    ]
+    modelled.wordings.cache_clear()
+    first = plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "one", *settings)
+    assert server.asked and all(asked["messages"][0]["content"].startswith("Word it.") for asked in server.asked)
+    said: dict[str, set[str]] = {"train": set(), "test": set()}
+    for split, texts in said.items():
+        for record in records(tmp_path / "one", "knowledge", split):
+            texts |= {turn.utterance for turn in record.turns if "knowledge_seeking" in turn.labels and "the word" in turn.utterance}
+    assert said["train"] and said["test"] and not said["train"] & said["test"]
+    assert call("verify", tmp_path / "one").code == 0
+    # Without the model: the same from the cache, and by the rules, with a warning, where that is empty too.
+    server.reply = lambda number, body: (401, {}, b"")
+    modelled.wordings.cache_clear()
+    plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "again", *settings)
+    assert hashes(tmp_path / "again", "dialogues") == hashes(tmp_path / "one", "dialogues")
+    refused = plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "two", *settings, "prompts.knowledge=Say it.")
+    told = "knowledge: questions worded by rules in place of the model (llm_failed)"
+    assert refused["notes"][told] and told not in first["notes"]
+    assert any(told in warning for warning in refused["warnings"])
 
 
 def test_typography_is_the_same_in_every_suite(tmp_path: Path) -> None:
