@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 from schemas import Act, Dialogue, SkippedTurn, Snippet
 
 from ..base import DialoguePerturber, Made, OptionError, untouched
-from ..insertion import Pair, gaps, insert
+from ..insertion import Pair, gaps, insert, reacts
 from ..out_of_scope import question_of, styled
 from ..rng import Rng, key_number
 from . import bank as banks
@@ -177,7 +177,11 @@ class Knowledge(DialoguePerturber):
         base = self._base(language)
         allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
         asked: set[tuple[Key, str]] = set()
-        places = spots(dialogue, names_of(base, language), gaps(dialogue))
+        # A comment on what the system said stays behind it.
+        free = [gap for gap in gaps(dialogue) if not (self.continues and gap < len(dialogue.turns) and reacts(dialogue.turns[gap]))]
+        if not free:
+            return untouched(dialogue, "no_place")
+        places = spots(dialogue, names_of(base, language), free)
         options = {spot.gap: self._options(spot, base, allowed, language, _is_booked(dialogue, spot.gap) or spot.move == "book") for spot in places}
         fitting = [spot for spot in places if options[spot.gap]]
         if not fitting:

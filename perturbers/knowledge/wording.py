@@ -214,18 +214,28 @@ _OPENERS = words(
 def _chinese(plain: str, entity: Entity, surface: str, reference: Reference, move: Move, side: str, manner: Manner, rng: Rng) -> str:
     if reference == "pronoun" and chinese.needs_name(plain):
         reference = "noun"
+    heads: list[str] = []
     if reference == "name" and entity.name is not None:
         noun = "".join((surface or entity.name).split())
     elif reference == "pronoun" and entity.name is not None:
         noun = ""
     else:
-        noun = rng.choice(phrases("zh", "noun", entity.domain))
-    said = chinese.refer(plain, noun)
+        nouns = phrases("zh", "noun", entity.domain)
+        noun = rng.choice(nouns)
+        heads = [head for head in map(chinese.head, nouns) if head]
+    said = chinese.refer(plain, noun, heads)
     if rng.chance(manner.frame):
-        said = pick("zh", "frame", "*", side, rng).replace("{}", said)
+        said = _chinese_frame(said, side, rng).replace("{}", said)
     elif rng.chance(manner.lead):
         said = pick("zh", "lead", move, side, rng) + said
     return said if said.endswith(("？", "?")) else said + "？"
+
+
+def _chinese_frame(said: str, side: str, rng: Rng) -> str:
+    """A frame that fits a question: behind a comma all do, behind "please" those without one, inside another question those that embed."""
+    some = halves("zh frame *", phrases("zh", "frame", "*"))[side]
+    fitting = [frame for frame in some if "，{" in frame or ("，" not in said and (frame == "请问{}" or chinese.embeds(said)))]
+    return rng.choice(fitting) if fitting else "{}"
 
 
 def shown(name: str) -> str:
