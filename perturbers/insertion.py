@@ -76,9 +76,18 @@ _REACTION = re.compile(
 )
 
 
+#: The same of an English turn.
+_REACTION_EN = re.compile(
+    r"(?:(?:oh|ok(?:ay)?|yes|no|yeah|well|great|hmm?|awesome)\b[\s,.!]*)*"
+    r"(?:that\s*(?:'s|is|will be|would be|sounds?|works?)\b(?!\s*(?:all|it|everything|about)\b)|sounds?\b|terrific|lovely|"
+    r"i\s*(?:'d)? ?(?:like|love) (?:that|it)\b)",
+    re.IGNORECASE,
+)
+
+
 def reacts(turn: Turn) -> bool:
-    """Whether a user turn begins with a comment on the system turn before it (Chinese only)."""
-    return _REACTION.match(turn.utterance) is not None
+    """Whether a user turn begins with a comment on the system turn before it."""
+    return _REACTION.match(turn.utterance) is not None or _REACTION_EN.match(turn.utterance) is not None
 
 
 def state_before(turns: Sequence[Turn], gap: int) -> tuple[SlotValues, ...]:

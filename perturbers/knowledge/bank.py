@@ -26,11 +26,11 @@ class Bank:
     def __len__(self) -> int:
         return sum(map(len, self._wordings.values()))
 
-    def wordings(self, snippet: Snippet, language: str, side: str) -> tuple[str, ...]:
-        """The questions for a snippet that a side ("train" or "test") may use; none has one of the other's."""
+    def wordings(self, snippet: Snippet, name: str | None, language: str, side: str) -> tuple[str, ...]:
+        """The questions for a snippet of the entity `name` that a side ("train" or "test") may use; none has one of the other's."""
         from .wording import halves
 
-        key = (snippet.domain, question_key(snippet, language))
+        key = (snippet.domain, question_key(snippet, language, name))
         found = self._wordings.get(key, ())
         return halves(f"bank {key[0]} {key[1]}", found)[side] if len(found) > 1 else ()
 
@@ -91,7 +91,7 @@ def _learned(log: Any, label: Any, base: KnowledgeBase) -> list[tuple[tuple[str,
         if entity.name
     ):
         return []
-    return [((snippet.domain, question_key(snippet, language)), plain)] if plain else []
+    return [((snippet.domain, question_key(snippet, language, name)), plain)] if plain else []
 
 
 def _plain(text: str, name: str | None) -> str:

@@ -83,9 +83,18 @@ def canonical(title: str, name: str | None) -> str:
     text = re.sub(r"\byou guys\b|\byou\b", "they", text, flags=re.IGNORECASE)
     text = re.sub(r"\byour\b", "their", text, flags=re.IGNORECASE)
     text = re.sub(r"\bthey (\w+)\b", lambda match: "they " + _PRESENT.get(match[1], match[1]), text)
-    text = re.sub(r"\bthere there\b", "there", text)
+    text = re.sub(r"\bdoes they\b", "do they", re.sub(r"\bthere there\b", "there", text), flags=re.IGNORECASE)
     text = text.strip().rstrip(" .?!")
     return (text[:1].upper() + text[1:] + "?") if text else ""
+
+
+def nameless(title: str, name: str) -> str:
+    """A title with "it" for the name."""
+    for pattern in _name_patterns(name):
+        text, number = re.subn(rf"\b(?:the )?{pattern}(?!\w)", "it", title, flags=re.IGNORECASE)
+        if number:
+            return text
+    return title
 
 
 #: What names begin with and titles use for any place.

@@ -24,7 +24,7 @@ from ..rng import key_number
 from . import chinese, english
 from .base import Entity, KnowledgeBase
 from .table import Names, names_of
-from .topics import answered_by_database, question_key, topic_of
+from .topics import answered_by_database, nameless, question_key, topic_of
 from .wording import TRAIN_SHARE, canonical, phrases
 
 #: What the model is told; a recipe's `prompts.knowledge` or the option `prompt` stands in its place.
@@ -106,7 +106,7 @@ def wordings(model: str, prompt: str, title: str, domain: str, name: str | None,
         answer = client.ask(messages, attempt)
         tokens += answer.tokens
         for text in read(answer.text):
-            problem = refusal(text, title, plain, domain, names, language)
+            problem = refusal(text, nameless(title, name, language), plain, domain, names, language)
             if problem is None:
                 made = canonical(text, None, language)
                 sides[side_of_wording(made)][made] = None

@@ -36,7 +36,7 @@ SEEKING, ANSWER, TWIN = "knowledge_seeking", "knowledge_answer", "knowledge_twin
 References = Literal["mixed", "pronoun", "noun", "name"]
 _REFERENCES: tuple[Reference, ...] = ("pronoun", "noun", "name")
 _CUMULATIVE = (0.55, 0.85, 1.0)
-#: How often an answer leads back to what the system had asked.
+#: How often an answer leads back to what the system had asked, where the dialogue ends with it; else it always does, as the user answers next.
 _BACK = 0.85
 _DRAWS = 6
 #: Domains whose offers have no names; in others a question needs something that was offered, also about the domain as a whole.
@@ -238,10 +238,11 @@ class Knowledge(DialoguePerturber):
         for key in dict.fromkeys(keys):
             theirs = {asked for other in others if other != key and other[0] == key[0] for asked in _keys(base, other, language)}
             for snippet in allowed.get(key, ()):
-                twin = question_key(snippet, language) in theirs
+                asks = question_key(snippet, language, base.entities[key].name)
+                twin = asks in theirs
                 if (self.twins == "avoid" and twin) or (self.twins == "only" and not twin):
                     continue
-                if booked and question_key(snippet, language) in _BOOKING:
+                if booked and asks in _BOOKING:
                     continue  # the booking interface has just answered it
                 found.append((base.entities[key], snippet, twin))
         return found
@@ -258,7 +259,7 @@ class Knowledge(DialoguePerturber):
         for number in range(count):
             for _ in range(_DRAWS):
                 choice = self._choice(spot, options, rng)
-                key = ((choice.entity.domain, choice.entity.entity_id), question_key(choice.snippet, dialogue.language))
+                key = ((choice.entity.domain, choice.entity.entity_id), question_key(choice.snippet, dialogue.language, choice.entity.name))
                 if key in asked:
                     continue
                 worded = self._worded(dialogue, spot, choice, number, rng)
@@ -286,7 +287,7 @@ class Knowledge(DialoguePerturber):
         surface = spot.surfaces.get((entity.domain, entity.entity_id), "")
         real: Sequence[str] = ()
         if self.bank and rng.chance(self.bank_share):
-            real = banks.load(self.bank, self.knowledge).wordings(snippet, language, side)
+            real = banks.load(self.bank, self.knowledge).wordings(snippet, entity.name, language, side)
         origin = ""
         if self.engine == "llm" and not real:
             real, origin = modelled.of_side(self.model, self.prompt, snippet, entity, self._base(language), language, side)
@@ -324,7 +325,7 @@ class Knowledge(DialoguePerturber):
         if not last:
             return pick(language, "closing", "*", side, rng), ()
         before = dialogue.turns[spot.gap - 1] if spot.gap else None
-        if before is not None and spot.move in ("book", "ask") and rng.chance(_BACK):
+        if before is not None and spot.move in ("book", "ask") and (self.continues or rng.chance(_BACK)):
             pending = question_of(before)
             if pending:
                 pending = _CONNECTIVE.sub("", pending)
@@ -365,7 +366,7 @@ def own_base(language: str) -> KnowledgeBase:
 def _keys(base: KnowledgeBase, key: Key, language: str) -> frozenset[str]:
     """The questions that an entity's snippets answer."""
     entity = base.entities.get(key)
-    return frozenset(question_key(one, language) for one in entity.snippets) if entity is not None else frozenset()
+    return frozenset(question_key(one, language, entity.name) for one in entity.snippets) if entity is not None else frozenset()
 
 
 @lru_cache(maxsize=16)

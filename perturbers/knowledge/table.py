@@ -177,7 +177,9 @@ _SEVERAL = re.compile(
 )
 _BOOKING = re.compile(r"\b(?:book|reserv|ticket)|预订|订票|订房|预约", re.IGNORECASE)
 _MORE = re.compile(
-    r"\b(?:else|other questions|more questions|further|anything more|will that be all)\b|还有(?:什么|别的|其他)|别的需要", re.IGNORECASE
+    r"\b(?:else|other questions|more questions|further|anything more|any more|any other \w+|more you|will that be all)\b|"
+    r"还有(?:什么|别的|其他)|别的需要",
+    re.IGNORECASE,
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from schemas import Snippet
 
 from ..lexicon import alternatives, rows
+from . import english
 from .base import KnowledgeBase, title_key
 from .database import Database
 
@@ -38,10 +39,17 @@ def topics(language: str) -> tuple[Topic, ...]:
     )
 
 
+def nameless(title: str, name: str | None, language: str) -> str:
+    """A title without its entity's name: what is asked at "Ann's Bed and Breakfast" need not be about breakfast."""
+    if not name:
+        return title
+    return "".join(title.split()).replace("".join(name.split()), "") if language == "zh" else english.nameless(title, name)
+
+
 @lru_cache(maxsize=1 << 15)
-def topic_of(title: str, domain: str, language: str) -> Topic | None:
-    """The topic of a title, None for one that no topic of ours covers."""
-    low = title.casefold()
+def topic_of(title: str, domain: str, language: str, name: str | None = None) -> Topic | None:
+    """The topic of a title, None for one that no topic of ours covers; `name` is the entity's, which says nothing of it."""
+    low = nameless(title, name, language).casefold()
     return next((one for one in topics(language) if (domain in one.domains or "*" in one.domains) and one.pattern.search(low)), None)
 
 
@@ -54,31 +62,33 @@ def _answerable(language: str) -> tuple[tuple[frozenset[str], frozenset[str], re
 
 
 @lru_cache(maxsize=1 << 15)
-def _slots(title: str, domain: str, language: str) -> frozenset[str]:
-    low = title.casefold()
+def _slots(title: str, domain: str, language: str, name: str | None) -> frozenset[str]:
+    low = nameless(title, name, language).casefold()
     return next((slots for domains, slots, pattern in _answerable(language) if domain in domains and pattern.search(low)), frozenset())
 
 
-def answered_by_database(snippet: Snippet, language: str, row: Mapping[str, Any] | None = None) -> str | None:
+def answered_by_database(snippet: Snippet, language: str, row: Mapping[str, Any] | None = None, name: str | None = None) -> str | None:
     """The slot of the database that answers a snippet's question, None where none does (case B32).
 
     Args:
         snippet: the snippet.
         language: its language.
         row: the entity's row of the database; without one every slot that databases of the domain have counts as answered.
+        name: the entity's.
     """
-    for slot in sorted(_slots(str(snippet.title), snippet.domain, language)):
+    for slot in sorted(_slots(str(snippet.title), snippet.domain, language, name)):
         if row is None or row.get(slot) not in (None, "", "?", [], {}):
             return slot
     return None
 
 
-def question_key(snippet: Snippet, language: str) -> str:
+def question_key(snippet: Snippet, language: str, name: str | None = None) -> str:
     """What a snippet is asked for: its topic, or its title. Snippets with one key answer one question.
 
     A topic "parking.kind" is of one key with "parking": whoever asks whether one can park is answered by where.
+    `name` is the entity's, None for a whole domain.
     """
-    topic = topic_of(str(snippet.title), snippet.domain, language)
+    topic = topic_of(str(snippet.title), snippet.domain, language, name)
     return f"topic {topic.name.partition('.')[0]}" if topic is not None else f"title {title_key(str(snippet.title))}"
 
 
@@ -97,13 +107,13 @@ def usable(base: KnowledgeBase, language: str, database: Database | None = None)
     found: dict[tuple[str, str], tuple[Snippet, ...]] = {}
     refused: dict[str, int] = {}
     for key, entity in base.entities.items():
-        keys = [question_key(one, language) for one in entity.snippets]
+        keys = [question_key(one, language, entity.name) for one in entity.snippets]
         kept = []
         for one, asked in zip(entity.snippets, keys, strict=True):
             row = database.row(entity) if database is not None else None
             if (one.domain, one.entity_id, one.doc_id) in base.repeated:
                 reason = "title_twice"
-            elif answered_by_database(one, language, row) is not None:
+            elif answered_by_database(one, language, row, entity.name) is not None:
                 reason = "answerable_by_db"
             elif keys.count(asked) > 1:
                 reason = "two_snippets_fit"

@@ -118,7 +118,7 @@ def question(
 
 def _plain(snippet: Snippet, entity: Entity, language: str, side: str, bank: Sequence[str], rng: Rng) -> tuple[str, bool, str]:
     """A wording in the plain form, whether "yes" answers it as it does the title, and where it is from."""
-    topic = topic_of(str(snippet.title), snippet.domain, language)
+    topic = topic_of(str(snippet.title), snippet.domain, language, entity.name)
     aligned = topic is not None and topic.polarity == "same"
     if bank:
         return rng.choice(bank), aligned, "bank"

@@ -172,6 +172,15 @@ def test_titles_find_their_topic(title: str, domain: str, topic: str | None) -> 
     assert (found and found.name) == topic
 
 
+def test_an_entity_s_name_says_nothing_of_the_topic() -> None:
+    """ "... at Ann's Bed and Breakfast" is no question about breakfast, nor one that another snippet about breakfast answers."""
+    title = "Is there a gym at Ann's Bed and Breakfast?"
+    found = topic_of(title, "hotel", "en", "ANN'S BED AND BREAKFAST")
+    assert found is not None and found.name == "gym" and topic_of(title, "hotel", "en") != found
+    base = base_of(**{"Ann's_Bed_and_Breakfast": document(title, "Do you serve breakfast?")})
+    assert [len(some) for some in usable(base, "en")[0].values()] == [2]
+
+
 # ------------------------------------------------------------------ where
 
 
@@ -182,6 +191,14 @@ def made(dialogue: Dialogue, path: str, **options: Any) -> Dialogue:
 
 def asked(dialogue: Dialogue) -> list[Turn]:
     return [turn for turn in dialogue.turns if SEEKING in turn.labels]
+
+
+def test_a_comment_stays_behind_what_it_comments_on(tmp_path: Path) -> None:
+    path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS)))
+    for comment in ("That sounds lovely. What is the address?", "Sounds good, where is it?"):
+        one = made(talk(ASK, offer("Elm House"), (comment, []), LAST, ON, LAST), path, rate=1.0)
+        assert all(after.utterance != comment for turn, after in zip(one.turns[1:], one.turns[2:], strict=False) if turn.inserted)
+    assert made(talk(ASK, offer("Elm House"), (comment, [])), path).lineage[-1].outcome == "skipped"
 
 
 def test_a_question_is_about_the_last_entity(tmp_path: Path) -> None:
@@ -398,6 +415,20 @@ def test_answers_come_first_and_agree() -> None:
         assert english.answer("Yes, we do.", "Do they have a pool?", True, None, "", rng) == "Yes, they do."
         assert english.answer("No pool is here", "Is there a pool?", True, None, "", rng) == "No pool is here."
         assert chinese.answer("可以，我们店提供打包盒。", "怎么打包", False, None, "", rng).startswith("他们")
+
+
+def test_chinese_nouns_frames_and_openings() -> None:
+    from perturbers.rng import Rng
+
+    assert chinese.refer("{r}里面有厕所吗", "那里") == "那里面有厕所吗"
+    assert chinese.refer("{r}车上能抽烟吗", "这趟车", ["车"]) == "车上能抽烟吗"
+    assert chinese.refer("没带身份证还能坐{r}吗", "这趟车", ["车"]) == "没带身份证还能坐这趟车吗"
+    assert chinese.needs_name("{r}的菜能打包吗") and chinese.needs_name("{r}上有插座没") and not chinese.needs_name("{r}上网要钱吗")
+    assert chinese.embeds("这家店有没有包间") and not chinese.embeds("这家店有包间吗") and not chinese.embeds("我怕热，有没有空调")
+    assert chinese.reworded("{r}门票买了可以退吗", Rng(1)) in ("{r}门票买了能退吗", "{r}门票买了能不能退")
+    assert chinese.answer("可以，首付三成，最长分五年。", "有没有分期", True, None, "", Rng(1)).startswith("首付")
+    assert chinese.answer("可以，提前说就行。", "能试驾吗", True, None, "", Rng(1)).startswith("可以")
+    assert chinese.answer("不可以，园里不让。", "让不让带狗", True, None, "", Rng(1)).startswith("不可以")
 
 
 @pytest.mark.parametrize(
