@@ -41,12 +41,14 @@ _WH = (
     r"(?:what|which|where|when|how|who)"
     r"(?: (?:time|much|many|late|early|often|old|long|far|noisy|expensive|(?:kind|type|sort)s? of [\w-]+|[\w-]+s))?"
 )
+_EITHER = re.compile(rf", or (?:do|is|are|{_MODAL})\b| or (?:just|only|is)\b", re.IGNORECASE)
 _YES_NO = re.compile(rf"^(?:do|does|did|is|are|was|were|has|have|{_MODAL})\b", re.IGNORECASE)
 
 
 def is_yes_no(question: str) -> bool:
-    """Whether a question (its last sentence) is answered by yes or no."""
-    return _YES_NO.match(split(question)[1]) is not None
+    """Whether a question (its last sentence) is answered by yes or no; one that offers two things is not."""
+    asked = split(question)[1]
+    return _YES_NO.match(asked) is not None and _EITHER.search(asked) is None
 
 
 def split(question: str) -> tuple[str, str]:
@@ -73,11 +75,11 @@ def canonical(title: str, name: str | None) -> str:
     text = re.sub(r"^does it\b", "Do they", text, flags=re.IGNORECASE)
     text = re.sub(r"^(?:does|do) THEPLACE\b", "Do they", text, flags=re.IGNORECASE)
     text = re.sub(r"^is THEPLACE (?=a |an |\w+ )", "Are they ", text, flags=re.IGNORECASE)
-    text = re.sub(r"\b(?:at|in|of|on|to|into|with|from|near|nearby|around|inside) THEPLACE\b", "there", text)
+    text = re.sub(r"\b(?:at|in|of|on|to|into|with|within|from|near|nearby|around|inside) THEPLACE\b", "there", text)
     text = re.sub(r"\bfor THEPLACE\b|\bof THEPLACE\b", "there", text)
-    text = re.sub(r"\b(?:at|(?<!check )in) (?:here|there)\b|\bhere\b", "there", text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(?:at|(?<!check[ -])in) (?:here|there)\b|\bhere\b", "there", text, flags=re.IGNORECASE)
     text = re.sub(r"\bTHEPLACE(?= (?:\w+s)\b)", "they", text)
-    text = text.replace("THEPLACE", "they")
+    text = re.sub(r"(?:\bthe )?THEPLACE", "they", text)
     text = re.sub(r"\bdo you guys\b|\bdo you all\b", "do they", text, flags=re.IGNORECASE)
     text = re.sub(r"\b(are|can|will|do|could|would|should) you\b", r"\1 they", text, flags=re.IGNORECASE)
     text = re.sub(r"\byou guys\b|\byou\b", "they", text, flags=re.IGNORECASE)
@@ -273,6 +275,15 @@ _NEGATIVE = re.compile(
 _MIXED = re.compile(r"\b(?:but|only|however|unless|except|although|may|some|upon|on request|additional|extra)\b", re.IGNORECASE)
 _YES = re.compile(r"^(?:(yes)\b[\s,.!:;]*|(no|sorry|unfortunately|of course|sure)\b *[,.!:;]+\s*)", re.IGNORECASE)
 _NONE = re.compile(r"^no \w", re.IGNORECASE)
+#: What a body adds: no charge and no reservation are no "no".
+_ASIDE = re.compile(
+    r"\b(?:no|not any|without(?: any)?) (?:reservations?|(?:extra |additional )?(?:charges?|costs?|fees?)|need)\b|"
+    r"\breservations? (?:is|are) not (?:required|needed|necessary)\b",
+    re.IGNORECASE,
+)
+#: A question about a charge is answered by "no" where the body says that it is free.
+_COSTS = re.compile(r"\b(?:charges?|charged|cost|costs|fees?|pay|extra|expensive)\b", re.IGNORECASE)
+_FREE = re.compile(r"\bfree\b|\bcompl[ie]mentary\b", re.IGNORECASE)
 
 
 def answer(body: str, question: str, aligned: bool, name: str | None, noun: str, rng: Rng) -> str:
@@ -296,7 +307,7 @@ def answer(body: str, question: str, aligned: bool, name: str | None, noun: str,
     said = (opening[1] or opening[2]).lower() if opening else ""
     if is_yes_no(question) and aligned:
         if said not in ("yes", "no"):
-            negative = _NEGATIVE.search(text) is not None
+            negative = _NEGATIVE.search(_ASIDE.sub("", text)) is not None or (_COSTS.search(question) is not None and _FREE.search(text) is not None)
             said = "" if _MIXED.search(text) or _NONE.match(text) else "no" if negative else "yes"
             if said == "no" and rng.chance(0.3):
                 said = rng.choice(("sorry", "unfortunately"))
@@ -325,8 +336,9 @@ _PROPER = words(
 def _lowered(text: str, name: str | None) -> str:
     """The first word without its capital, where it is no name."""
     first = text.split(" ", 1)[0]
-    plain = first.lower().strip(",.'’s")
-    named = plain in (name or "").lower().replace("'", " ").split() and plain not in ("the", "a")
+    plain = re.sub(r"['’]s$", "", first.lower().strip(",."))
+    own = (name or "").lower().replace("'", " ").split()
+    named = plain in own and (plain not in ("the", "a") or (plain == "a" and text.lower().split()[:2] == own[:2]))
     if named or plain in _PROPER or (first.upper() == first and len(first) > 1) or any(char.isdigit() for char in first):
         return text
     return text[:1].lower() + text[1:]

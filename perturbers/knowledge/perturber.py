@@ -43,7 +43,8 @@ _DRAWS = 6
 _WITHOUT_NAMES = frozenset({"train", "taxi", "bus", "hospital", "police", "flight", "火车", "飞机", "天气", "出租", "地铁", "通用"})
 #: What joins a question to what was said before it, and makes no sense behind an answer.
 _CONNECTIVE = re.compile(
-    r"^(?:(?:and|also|but|so|or|then|okay|ok|yes|no|sure)\b[ ,.!]*|(?:有的|好的|可以|是的|没有|没问题|那|那么)[，,]?(?=您|请|要|想|还))",
+    r"^(?:(?:and|also|but|so|or|then|okay|ok|yes|no|sure|of course|absolutely|certainly|definitely|alright|great|perfect|it does)\b[ ,.!]*|"
+    r"(?:有的|好的|可以|是的|没有|没问题|那|那么)[，,]?(?=您|请|要|想|还))",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"\breference\b|\bbooking (?:was |is )?(?:complete|success)|have booked|'ve booked| is booked|contact number", re.IGNORECASE)

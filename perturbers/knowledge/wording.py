@@ -157,8 +157,9 @@ def _english(
     if rng.chance(manner.frame):
         clause = english.embedded(core)
         if clause is not None:
-            clause = f"whether{clause[2:]}" if clause.startswith("if ") and rng.chance(_WHETHER) else clause
             frame = pick("en", "frame", "*", side, rng)
+            if clause.startswith("if ") and (" on {" in frame or rng.chance(_WHETHER)):
+                clause = f"whether{clause[2:]}"
             said = frame.replace("{}", clause)
     said = f"{before} {said}".strip()
     if entity.name is None:
@@ -186,7 +187,8 @@ def _with(said: str, noun: str) -> str:
 
 def _on_domain(said: str, snippet: Snippet, rng: Rng) -> str:
     """The wording of a question about a whole domain: a train is no "they"."""
-    station = "station" in f"{snippet.title} {snippet.body}".lower() and "on the train" not in str(snippet.title).lower()
+    title = str(snippet.title).lower()
+    station = ("station" in f"{title} {snippet.body}".lower() and "on the train" not in title) or "park" in title
     if station and snippet.domain == "train":
         return english.place_in(said, "the station", rng.choice(("at the station", "at the train station")))
     places = phrases("en", "at", snippet.domain)
@@ -200,7 +202,7 @@ def led(lead: str, said: str) -> str:
     """A question behind a lead-in; it goes on in lower case where that ends no sentence."""
     if not lead.rstrip().endswith((".", "!", "?", ":", "：")):
         first = said.split(" ", 1)[0]
-        plain = first.rstrip(",.?'").lower()
+        plain = first.split("'")[0].rstrip(",.?").lower()
         if first not in ("I", "I'd", "I'm", "I'll", "I've", "I'll") and (plain in _OPENERS or not first[:1].isupper()):
             said = said[:1].lower() + said[1:]
     return lead + said
