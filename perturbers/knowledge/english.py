@@ -23,7 +23,9 @@ _PLACES = (
 _PRESENT = {"offers": "offer", "has": "have", "does": "do", "is": "are", "provides": "provide", "serves": "serve", "accepts": "accept"}
 _MODAL = r"can|could|may|might|will|would|should|must|shall"
 _PRONOUN = r"i|we|they|it|he|she|you|one|people|guests|somebody|someone|anybody|anyone|customers|visitors|that"
-_SUBJECT = rf"(?:{_PRONOUN}|(?:my|our|the|a|an|their|his|her|your) [\w'-]+(?: (?:and|or) [\w-]+)?)"
+#: First parts of nouns of two words.
+_COMPOUND = r"(?:[\w-]+ (?=(?:tickets?|pass|desk|cards?|spots?|spaces?|pools?|rooms?|services?|options|facilities|station)\b))?"
+_SUBJECT = rf"(?:{_PRONOUN}|(?:my|our|the|a|an|their|his|her|your) {_COMPOUND}[^\W\d][\w'-]*(?: (?:and|or) [\w-]+)?)"
 _PREDICATES = words(
     "available allowed permitted accepted okay ok fine welcome included required necessary possible served offered provided free wheelchair "
     "part loud noisy always air heated without cleaned halal kosher cheaper open safe easy good right all private public secure by understood "

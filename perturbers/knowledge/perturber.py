@@ -179,7 +179,7 @@ class Knowledge(DialoguePerturber):
         allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
         asked: set[tuple[Key, str]] = set()
         # A comment on what the system said stays behind it.
-        free = [gap for gap in gaps(dialogue) if not (self.continues and gap < len(dialogue.turns) and reacts(dialogue.turns[gap]))]
+        free = [gap for gap in gaps(dialogue) if not (self.continues and _is_bound(dialogue, gap))]
         if not free:
             return untouched(dialogue, "no_place")
         places = spots(dialogue, names_of(base, language), free)
@@ -346,6 +346,18 @@ def is_held_out(snippet: Snippet, share: float) -> bool:
     """Whether a snippet belongs to the share that is for testing alone: by its entity, or itself where it holds for a whole domain."""
     own = snippet.doc_id if snippet.entity_id == WHOLE_DOMAIN else ""
     return key_number("held_out", snippet.domain, snippet.entity_id, own) < share * _FULL
+
+
+#: A "yes" or "no" to something that was no question, and so isn't asked again behind an answer.
+_YES_NO = re.compile(r"(?:yes|yeah|no|nope|sure)\b(?! thank)", re.IGNORECASE)
+
+
+def _is_bound(dialogue: Dialogue, gap: int) -> bool:
+    """Whether a user turn makes no sense but right behind the system turn before it."""
+    if gap >= len(dialogue.turns):
+        return False
+    after = dialogue.turns[gap]
+    return reacts(after) or (gap > 0 and "?" not in dialogue.turns[gap - 1].utterance and _YES_NO.match(after.utterance) is not None)
 
 
 def _is_booked(dialogue: Dialogue, gap: int) -> bool:

@@ -369,6 +369,10 @@ def test_titles_in_the_plain_form(title: str, name: str | None, plain: str) -> N
         ("What is the cancellation policy?", "what the cancellation policy is"),
         ("What is the noise level there?", "what the noise level is there"),
         ("When is the front desk open?", "when the front desk is open"),
+        ("Can my train ticket be picked up by someone else?", "if my train ticket can be picked up by someone else"),
+        ("Does the train have wifi?", "if the train has wifi"),
+        ("How noisy does it get?", "how noisy it gets"),
+        ("Can my 17 year old stay?", None),
         ("Should we reserve, or can we walk in?", None),
         ("Do you know if I can park there?", None),
         ("Outside?", None),
@@ -413,6 +417,9 @@ def test_answers_come_first_and_agree() -> None:
             "Unfortunately",
         )
         assert english.answer("Yes, we do.", "Do they have a pool?", True, None, "", rng) == "Yes, they do."
+        assert not english.answer("Parking needs no reservation.", "Do they have parking?", True, None, "", rng).startswith("No")
+        assert not english.answer("Wifi is free of charge.", "Is there a charge for wifi?", True, None, "", rng).startswith("Yes")
+        assert "Hobsons" in english.answer("Hobsons House does not take pets.", "Do they take pets?", True, "HOBSONS HOUSE", "", rng)
         assert english.answer("No pool is here", "Is there a pool?", True, None, "", rng) == "No pool is here."
         assert chinese.answer("可以，我们店提供打包盒。", "怎么打包", False, None, "", rng).startswith("他们")
 
