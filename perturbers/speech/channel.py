@@ -16,7 +16,7 @@ from schemas import Dialogue, SkippedTurn, Turn
 from ..base import DialoguePerturber, Made, OptionError, Perturber, variant_of
 from ..rng import Rng
 from . import asr as recognisers
-from . import conditions, confusion, noise, points
+from . import augment, conditions, confusion, noise, points
 from . import tts as voices_
 from .align import edits, lay, settle
 from .cache import Cache, default_folder
@@ -64,6 +64,8 @@ class Speech(DialoguePerturber):
             `wer` is then only a description.
         spread: every turn's SNR lies up to this many dB above or below, evenly.
         telephone, reverb, clipping: the band of a telephone; reverberation time in seconds; share of samples clipped, in [0, 0.5].
+        augment: further effects, of the package audiomentations: names ("BitCrush|BandPassFilter") or a YAML or JSON file of them with their
+            parameters (`perturbers.speech.augment`; extra ``audiomentations``); "" for none.
         ceiling: a transcript with a higher WER is taken for a hallucination and drawn again.
         tries: draws per turn before it is skipped as `asr_failed` or `tts_failed`.
         nbest: how many hypotheses are kept, in the cache and beside kept audio (DSTC10 has 10); the best is the turn's text.
@@ -85,6 +87,7 @@ class Speech(DialoguePerturber):
     telephone: bool = False
     reverb: float = 0.0
     clipping: float = 0.0
+    augment: str = ""
     ceiling: float = 0.8
     tries: int = 4
     nbest: int = 1
@@ -106,6 +109,8 @@ class Speech(DialoguePerturber):
         if self.engine not in get_args(Engine):
             raise OptionError(f"speech: engine must be one of {', '.join(get_args(Engine))}, not {self.engine!r}")
         self.given_snr()
+        if self.augment and self.engine != "text":
+            augment.load(self.augment)
         if self.model != "auto":
             confusion.load(self.model)
         if self.engine == "audio":
@@ -175,7 +180,7 @@ class Speech(DialoguePerturber):
 
     def _condition(self, voice: str, kind: str, snr: float, *key: object) -> Condition:
         level = round(snr + self.spread * (2 * Rng(*key, "snr").random() - 1), 2)
-        return Condition(voice, kind, level, noise_seed(*key), self.telephone, self.reverb, self.clipping)
+        return Condition(voice, kind, level, noise_seed(*key), self.telephone, self.reverb, self.clipping, self.augment)
 
     def _problem(self, said: tuple[Word, ...], heard: Heard, language: str) -> str | None:
         if heard.transcript is None:
@@ -239,7 +244,8 @@ class Speech(DialoguePerturber):
     @property
     def effects(self) -> dict[str, object]:
         """What besides engines, noise and SNR decides the WER."""
-        return {key: getattr(self, key) for key in ("voices", "spread", "telephone", "reverb", "clipping", "ceiling", "tries")}
+        effects = {key: getattr(self, key) for key in ("voices", "spread", "telephone", "reverb", "clipping", "ceiling", "tries")}
+        return {**effects, "augment": augment.load(self.augment).digest} if self.augment else effects
 
     def _snr(self, kind: str, studio: Studio) -> float:
         given = self.given_snr(studio.language)
@@ -320,10 +326,12 @@ class Speech(DialoguePerturber):
         """What the automatic options come to for one language."""
         plan = self._audio(language)
         if plan is None:
-            return {"engine": "text", "snr": "auto"} if self.engine == "auto" else {}
+            return {"engine": "text", "snr": "auto", "augment": ""} if self.engine == "auto" else {"augment": ""}
         snr = written_levels(plan.snr) if self.noise in MIX or self.noise == "mix" else self.snr
         noise_name = plan.studio.noise_name(self.noise) if self.noise != "mix" else "mix"
-        return {"engine": "audio", "tts": plan.studio.tts.digest, "asr": plan.studio.asr.digest, "snr": snr, "noise": noise_name}
+        effects = augment.load(self.augment).digest if self.augment else ""
+        engines = {"tts": plan.studio.tts.digest, "asr": plan.studio.asr.digest}
+        return {"engine": "audio", **engines, "snr": snr, "noise": noise_name, "augment": effects}
 
     def with_snr(self, *snr: Mapping[str, float], **by_language: Mapping[str, float]) -> Speech:
         """The same with a given SNR (dB) for each kind of noise, for all languages or by language."""
@@ -344,6 +352,8 @@ def _params(speech: Speech) -> dict[str, Any]:
         options = {language: of[key] for language, of in resolved.items()}
         first, *others = options.values()
         values[key] = first if all(one == first for one in others) else "; ".join(f"{language}: {option}" for language, option in options.items())
+    if not values["augment"]:
+        del values["augment"]
     return values
 
 

@@ -60,5 +60,14 @@ ENGINES = (
     ),
     EngineInfo("openai-whisper", "recogniser", "en, zh", "MIT", "OpenAI's own package, on PyTorch", ("whisper", "torch"), _extra("openai-whisper")),
     EngineInfo("pocketsphinx", "recogniser", "en", "BSD", "no weights to fetch; weak in noise", ("pocketsphinx", "numpy"), _extra("pocketsphinx")),
+    EngineInfo(
+        "audiomentations",
+        "effects",
+        "en, zh",
+        "MIT",
+        "on the audio: speech:augment=BitCrush|BandPassFilter",
+        ("audiomentations", "numpy"),
+        _extra("audiomentations"),
+    ),
     EngineInfo("text channel", "text", "en, zh", "Apache-2.0", "learned errors, thousands of turns a second", (), "the core"),
 )

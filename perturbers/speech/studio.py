@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..rng import key_number
-from . import noise
+from . import augment, noise
 from .asr import Asr, Transcript
 from .cache import Cache, digest, write_whole
 from .errors import SpeechFailed
@@ -33,6 +33,7 @@ class Condition:
         telephone: the band of a telephone line.
         reverb: reverberation time in seconds, 0 for none.
         clipping: share of the samples that is clipped, in [0, 1).
+        augment: effects of audiomentations (`augment.load`), "" for none.
     """
 
     voice: str
@@ -42,6 +43,7 @@ class Condition:
     telephone: bool = False
     reverb: float = 0.0
     clipping: float = 0.0
+    augment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Studio:
         self._folders: dict[str, str] = {}
 
     def audio(self, text: str, condition: Condition) -> Audio:
-        """The audio that the recogniser gets; `text` is speakable. Room first, then noise, then the microphone and the line.
+        """The audio that the recogniser gets; `text` is speakable. Room first, then noise, then the microphone and the line,
+        then the effects of `augment`.
 
         Raises:
             SpeechFailed: the voice engine gave none.
@@ -74,7 +77,9 @@ class Studio:
             audio = noise.mix(audio, self._noise(len(audio), condition), condition.snr)
         if condition.clipping:
             audio = noise.clip(audio, condition.clipping)
-        return noise.telephone(audio) if condition.telephone else audio
+        if condition.telephone:
+            audio = noise.telephone(audio)
+        return augment.load(condition.augment).apply(audio, condition.seed) if condition.augment else audio
 
     def _noise(self, samples: int, condition: Condition) -> Audio:
         if condition.noise in noise.KINDS:
@@ -107,8 +112,16 @@ class Studio:
 
     def key(self, text: str, condition: Condition) -> str:
         """The cache key of a transcript."""
+        return digest("asr", _VERSION, self.tts.digest, self.asr.digest, self.language, text, self._named(condition))
+
+    def _named(self, condition: Condition) -> dict[str, object]:
+        """A condition's fields; what lies somewhere on this machine is named by what is in it."""
         fields = {**asdict(condition), "noise": self.noise_name(condition.noise)}
-        return digest("asr", _VERSION, self.tts.digest, self.asr.digest, self.language, text, fields)
+        if not condition.augment:
+            del fields["augment"]
+        else:
+            fields["augment"] = augment.load(condition.augment).digest
+        return fields
 
     def hear(self, texts: Sequence[str], conditions: Sequence[Condition]) -> list[Heard]:
         """What the recogniser hears of each text (speakable), one condition each; what is stored isn't computed again."""
@@ -147,8 +160,7 @@ class Studio:
             "said": text,
             "text": transcript.text,
             "nbest": [{"hyp": heard, "score": score} for heard, score in transcript.nbest],
-            **asdict(condition),
-            "noise": self.noise_name(condition.noise),
+            **self._named(condition),
         }
         write_whole(path.with_suffix(".json"), json.dumps(about, ensure_ascii=False, indent=1).encode() + b"\n")
 
