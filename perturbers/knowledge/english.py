@@ -59,6 +59,14 @@ def split(question: str) -> tuple[str, str]:
     return " ".join(parts[:-1]), parts[-1]
 
 
+#: "Are there" before a single thing, as titles of DSTC9 have it.
+_ARE_THERE = re.compile(
+    r"^are there (?:any )?(?=(?:[\w/-]+ ){0,4}?(?:service|spa|pool|gym|restaurant|bar|lift|elevator|bed|kitchen|safe|parking|center|wi-?fi|laundry)"
+    r"(?: (?:available|at|in|on|there|near|for|offered|onsite)\b|\W*$))",
+    re.IGNORECASE,
+)
+
+
 def content(text: str) -> frozenset[str]:
     """The words of a text in lower case without function words, as a set."""
     return frozenset(re.findall(r"\w+", text.lower())) - FUNCTION_WORDS
@@ -73,6 +81,7 @@ def canonical(title: str, name: str | None) -> str:
         text, number = re.subn(rf"\b(?:the )?{pattern}(?!\w)", "THEPLACE", text, count=1, flags=re.IGNORECASE)
         if own or number:
             break
+    text = _ARE_THERE.sub("Is there any ", text)
     text = re.sub(_PLACES, "THEPLACE", text, flags=re.IGNORECASE)
     text = re.sub(r"^does it\b", "Do they", text, flags=re.IGNORECASE)
     text = re.sub(r"^(?:does|do) THEPLACE\b", "Do they", text, flags=re.IGNORECASE)
@@ -93,7 +102,8 @@ def canonical(title: str, name: str | None) -> str:
 
 
 def nameless(title: str, name: str) -> str:
-    """A title with "it" for the name."""
+    """A title with "it" for the name, and for "your bed and breakfast"."""
+    title = re.sub(r"\b(?:the|your|this) bed (?:and|&) breakfast\b", "it", title.replace("’", "'"), flags=re.IGNORECASE)
     for pattern in _name_patterns(name):
         text, number = re.subn(rf"\b(?:the )?{pattern}(?!\w)", "it", title, flags=re.IGNORECASE)
         if number:
