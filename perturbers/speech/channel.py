@@ -352,8 +352,6 @@ def _params(speech: Speech) -> dict[str, Any]:
         options = {language: of[key] for language, of in resolved.items()}
         first, *others = options.values()
         values[key] = first if all(one == first for one in others) else "; ".join(f"{language}: {option}" for language, option in options.items())
-    if not values["augment"]:
-        del values["augment"]
     return values
 
 
