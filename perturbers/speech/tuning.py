@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .channel import Plan, Speech
 
 #: User turns in each of the two rounds, and in each step of a bisection, at most.
-TURNS, BISECTION_TURNS, BISECTION_STEPS = 300, 80, 5
+TURNS, BISECTION_TURNS, BISECTION_STEPS = 450, 80, 5
 #: How far a corpus can lie from the known curve, in dB.
 _WIDEST = 12.0
 #: Words of a kind of noise at which its own offset counts as much as that of all. On real MultiWOZ the WER of kinds differs by some 2.5 points (SD)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pipelines.engine import Engine
 
 #: Dialogues in the sample, and the file that holds what was found while a run lasts.
-DIALOGUES = 150
+DIALOGUES = 240
 FILE = "tuning.msgpack"
 
 
