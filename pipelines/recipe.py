@@ -157,6 +157,10 @@ class Recipe:
             return self.suite_variants.get(f"{suite}.{split}", 0)
         return self.variants if split in self.perturbed_splits else 0
 
+    def test_only(self, domains: Sequence[str]) -> bool:
+        """Whether a dialogue about these domains is kept out of train and valid."""
+        return False
+
     def size(self, split: str, group: str) -> int | None:
         """The upper bound of a split in a group, None without one."""
         value: int | dict[str, int] | None = getattr(self, f"{split}_size", None)

@@ -19,6 +19,7 @@ from pipelines.errors import InputError, UsageError
 from pipelines.noesis.check import check_release
 from pipelines.stages.overlap import measure, signature
 from pipelines.stages.split import SPLITS
+from pipelines.stages.subsets import check_subsets
 from schemas.dialogue import STANDARD, Dialogue, decode
 from schemas.validate import Report, names, validate_file
 
@@ -135,6 +136,8 @@ def verify_folder(folder: str) -> Findings:
         findings.take(*check_release(root, manifest))
     if not findings.problems:
         findings.take(*cgodial.check_release(root, manifest))
+    if not findings.problems:
+        findings.take(*check_subsets(root, manifest))
     if not findings.problems and manifest["benchmark"] == "dstc9-track1":
         findings.take(*dstc9.check_release(root))
     return findings

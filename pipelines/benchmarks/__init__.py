@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pipelines import plugins
 from pipelines.books import Books
 from pipelines.recipe import Recipe
+from pipelines.stages.subsets import subset_files
 from schemas import Dialogue
 
 if TYPE_CHECKING:
@@ -74,14 +75,16 @@ class Benchmark(ABC):
         return None
 
     def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
-        """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs."""
+        """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs. What a record of a subset
+        contributes stands in that subset's files too."""
         return ()
 
-    def marked(self, extra: bytes, hard: Set[str]) -> bytes:
-        """What the source keeps beside a dialogue, as `finish` gets it; with a mark of which records are in `test_hard`, where that is needed."""
+    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
+        """What the source keeps beside a dialogue, as `finish` gets it; with a mark of the subsets that it is in, where that is needed: `hard` are
+        the ids of its records in `test_hard`, `few` says whether it is a few-shot one."""
         return extra
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
         """The pieces of release files that hold a dialogue in all its suites and variants.
 
         Args:
@@ -90,21 +93,22 @@ class Benchmark(ABC):
             blind: whether labels of test records are written apart.
             extra: what the source keeps beside the dialogue.
             hard: the ids of those records that are in `test_hard`.
+            few: whether the dialogue is a few-shot one.
         """
-        return ()
-
-    def release_subsets(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool, subsets: Sequence[str]) -> Iterable[Out]:
-        """The pieces of release files that a record contributes as a member of subsets ("few_shot", "test_hard"), where the benchmark's own release
-        names these sets."""
         return ()
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         """Every release file (path -> schema name), so that those without records exist as well."""
         return {}
 
+    def split_of(self, path: str) -> str | None:
+        """The split of a release file that has its own; None for a file that all splits share."""
+        return None
+
     def expected(self, recipe: Recipe) -> dict[str, str]:
-        """Every release file that a recipe asks for (path -> schema, "" for tables)."""
-        return self.release_files(recipe.suites, recipe.held_out_labels)
+        """Every release file that a recipe asks for (path -> schema, "" for tables), those of the subsets too."""
+        found = self.release_files(recipe.suites, recipe.held_out_labels)
+        return found | subset_files(found, recipe.few_shot, self.split_of)
 
     def schema_of(self, path: str, blind: bool) -> str | None:
         """The schema of a release file that `release_files` can't foresee, None if `path` is no such file."""

@@ -33,6 +33,8 @@ ASR = "asr"
 WALKS, LOGS, INTENTS = "selected_simu_data.jsonasr.json", "real_data.jsonasr.json", "int2act.json"
 #: Which version of each turn counts in the hard test set.
 HARD = "release/data/hard_data_id.json"
+#: The ids of a scenario's few-shot dialogues.
+FEW = "train_few_shot_ids.json"
 _SPLITS = {"train": "train", "valid": "dev", "test": "test"}
 
 
@@ -47,7 +49,7 @@ class CgodialFbd(Benchmark):
             if one.source not in ("flow", "dialmill"):
                 raise InputError(one.shown, f"is of {one.source}, and cgodial-fbd reads dialogue flows and agent logs", "see data/flow")
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
         clean = next((one for one in records if one.suite == STANDARD), None)
         if clean is None:
             return
@@ -61,17 +63,22 @@ class CgodialFbd(Benchmark):
             line = keyed(clean.source_id, log_turns(clean, heard, labels=False))
         yield Out(file, order, 1, line)
         yield Out(f"{folder}/{_SPLITS[str(clean.split)]}_ids.json", order, 1, msgspec.json.encode(clean.source_id))
+        if few:
+            yield Out(f"{folder}/{FEW}", order, 1, msgspec.json.encode(clean.source_id))
         if hard:
             # A log's own transcripts are not the variants, of which some may be hard.
             places = [] if extra else [place for place, one in enumerate(variants) if one.dialogue_id in hard]
             yield Out(HARD, order, 1, keyed(clean.source_id, hard_versions(clean, variants, places)))
+
+    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
+        return msgspec.msgpack.encode((bool(extra), few))
 
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         paths = [one.path for one in job.inputs if one.source == "flow"]
         seen = engine.apply("find intents", SeenIntents(), records)
         told = engine.apply("read intents", GivenIntents(), engine.create("flow files", paths))
         joined = engine.group("bring scenarios together", engine.flatten("all intents", [seen.main, told.main]))
-        return [engine.apply("write intents", WriteIntents(), joined)]
+        return [engine.apply("write intents", WriteIntents(job.recipe.few_shot), joined)]
 
     def schema_of(self, path: str, blind: bool) -> str | None:
         if path.endswith(".jsonasr.json"):
@@ -142,16 +149,17 @@ class SeenIntents(Stage):
     """Which action follows which intent in a dialogue, keyed by scenario, and its split."""
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        split, packed, extra = msgspec.msgpack.decode(element[1], type=tuple[str | None, bytes, bytes])
+        split, packed, beside = msgspec.msgpack.decode(element[1], type=tuple[str | None, bytes, bytes])
         if split is None:
             return
+        logged, few = msgspec.msgpack.decode(beside, type=tuple[bool, bool])
         dialogue = unpack(unsqueeze(packed))
         pairs = [
             (intent, action)
             for turn, answer in zip(dialogue.turns, dialogue.turns[1:], strict=False)
             if turn.speaker == "user" and (intent := node_of(turn)) not in (None, REJECTED) and (action := node_of(answer)) is not None
         ]
-        yield "main", (scenario(dialogue), msgspec.msgpack.encode(("seen", split, bool(extra), pairs)))
+        yield "main", (scenario(dialogue), msgspec.msgpack.encode(("seen", split, logged, few, pairs)))
 
 
 class GivenIntents(Stage):
@@ -174,7 +182,7 @@ class GivenIntents(Stage):
             pairs = [(intent, node.next[0]) for intent, node in flow.nodes.items() if node.user]
             folder = flow.flow.lower()
         if pairs:
-            yield "main", (folder, msgspec.msgpack.encode(("given", "", False, pairs)))
+            yield "main", (folder, msgspec.msgpack.encode(("given", "", False, False, pairs)))
 
 
 class WriteIntents(Stage):
@@ -182,16 +190,19 @@ class WriteIntents(Stage):
 
     tags = ("out",)
 
+    def __init__(self, few_shot: float) -> None:
+        self.few_shot = few_shot
+
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         folder = f"release/data/{element[0]}"
-        items = [msgspec.msgpack.decode(value, type=tuple[str, str, bool, list[tuple[str, str]]]) for value in element[1]]
-        splits = {split for kind, split, _, _ in items if kind == "seen"}
-        forms = {logged for kind, _, logged, _ in items if kind == "seen"}
+        items = [msgspec.msgpack.decode(value, type=tuple[str, str, bool, bool, list[tuple[str, str]]]) for value in element[1]]
+        splits = {split for kind, split, *_ in items if kind == "seen"}
+        forms = {logged for kind, _, logged, *_ in items if kind == "seen"}
         if not splits:
             return  # no dialogue of the flow came through
         following: dict[str, Counter[str]] = {}
         given: dict[str, str] = {}
-        for kind, _, _, pairs in items:
+        for kind, *_, pairs in items:
             for intent, action in pairs:
                 if kind == "given":
                     given[intent] = min(given.get(intent, action), action)
@@ -201,6 +212,7 @@ class WriteIntents(Stage):
         for place, intent in enumerate(sorted(actions)):
             yield "out", Out(f"{folder}/{INTENTS}", b"\0" + place.to_bytes(4, "big"), 1, keyed(intent, actions[intent])).item(1)
         missing = [f"{_SPLITS[split]}_ids.json" for split in _SPLITS if split not in splits]
+        missing += [FEW] if self.few_shot and not any(few for *_, few, _ in items) else []
         missing += [name for name, logged in ((WALKS, False), (LOGS, True)) if logged not in forms]
         for name in missing:
             yield "out", Out(f"{folder}/{name}", b"", 0, b"").item(1)

@@ -3,10 +3,12 @@
 Release files: ``release/{train,dev,test}.json`` as the loader of CGoDial reads them (AlibabaResearch/DAMO-ConvAI, cgodial/retrieval_based_dialog),
 id -> {`history`, `true`, `false`}; and the same examples in the form of NOESIS, ``release/ecd_{train,dev,test}_subtask_1.json``, whose candidates
 stand in a random order and are told by their ids. CGoDial's loader puts the right one first, and its scorer favours the first of equals.
+``release/few_shot`` and ``release/test_hard`` repeat the examples of these subsets; ``hard_dialog_id.json`` has the places of hard ones.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -23,6 +25,9 @@ from pipelines.noesis import audit
 from pipelines.noesis.examples import Example, example_number, option, record, release_path
 from pipelines.recipe import Recipe
 from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from pipelines.stages.subsets import FEW as FEW_SHOT
+from pipelines.stages.subsets import HARD as TEST_HARD
+from pipelines.stages.subsets import repeated, subset_files
 from schemas import Dialogue, Step
 from schemas.dialogue import unpack
 
@@ -95,8 +100,8 @@ class CgodialRbd(Benchmark):
         step = Step(_JUDGED, None, None, "selected", reasons=(f"mean_accuracy: {mean:.3f}", f"near_equal_candidates: {len(given) - len(wrong)}"))
         return dialogue.replace(lineage=(*dialogue.lineage, step)), retrieval.priority(mean, key_number(seed, _JUDGED, dialogue.source_id))
 
-    def marked(self, extra: bytes, hard: Set[str]) -> bytes:
-        return msgspec.msgpack.encode((msgspec.msgpack.decode(extra, type=list[str]), bool(hard)))
+    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
+        return msgspec.msgpack.encode((msgspec.msgpack.decode(extra, type=list[str]), bool(hard), few))
 
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, RetrievalRecipe)
@@ -108,9 +113,13 @@ class CgodialRbd(Benchmark):
         found = {f"release/{name}.json": "cgodial-rbd" for name in _SPLITS.values()}
         found[HARD] = "cgodial-hard-examples"
         found |= {release_path("ecd", split, 1): "noesis" for split in _SPLITS}
-        return {_place(path, recipe.held_out_labels): schema for path, schema in found.items()} | (
-            {f"labels/{release_path('ecd', 'test', 1)}": "noesis"} if recipe.held_out_labels else {}
-        )
+        found = {_place(path, recipe.held_out_labels): schema for path, schema in found.items()}
+        found |= {f"labels/{release_path('ecd', 'test', 1)}": "noesis"} if recipe.held_out_labels else {}
+        return found | subset_files(found, recipe.few_shot, self.split_of)
+
+    def split_of(self, path: str) -> str | None:
+        match = re.search(r"\b(?:ecd_)?(train|test)(?:_subtask_1)?\.json$", path)
+        return match[1] if match else None
 
     def schema_of(self, path: str, blind: bool) -> str | None:
         return "noesis" if path.endswith("_subtask_1.json") else "cgodial-rbd" if "release/" in path else None
@@ -186,7 +195,7 @@ class ChooseCandidates(Stage):
         split, packed, extra = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
         if split is None:
             return
-        own, hard = msgspec.msgpack.decode(extra, type=tuple[list[str], bool])
+        own, hard, few = msgspec.msgpack.decode(extra, type=tuple[list[str], bool, bool])
         counted = self.books.stage("examples")
         counted.entered += 1
         clean = unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
@@ -206,7 +215,7 @@ class ChooseCandidates(Stage):
         blind = self.recipe.held_out_labels and split == "test"
         history = [turn.utterance for turn in heard.turns[:-1]]
         line = keyed(source_id, {"history": history, "true": [answer], "false": wrong})
-        yield "out", Out(_place(f"release/{_SPLITS[split]}.json", self.recipe.held_out_labels), order, 1, line).item(self.shards)
+        pieces = [Out(_place(f"release/{_SPLITS[split]}.json", self.recipe.held_out_labels), order, 1, line)]
         if split == "test":
             yield "main", ("", msgspec.msgpack.encode((order, line, hard)))
         options = [option(text) for text in (answer, *wrong)]
@@ -218,7 +227,9 @@ class ChooseCandidates(Stage):
         example = Example(example_number(self.seed, source_id), order, split, 1, messages, [answer], [], [], "participant_2")
         for hidden in (False, True) if blind else (False,):
             place = f"labels/{path}" if blind and not hidden else path
-            yield "out", Out(place, order, 1, record(example, [option(answer)], options, "dstc7", hidden)).item(self.shards)
+            pieces.append(Out(place, order, 1, record(example, [option(answer)], options, "dstc7", hidden)))
+        for out in repeated(pieces, [*([FEW_SHOT] if few else []), *([TEST_HARD] if hard else [])]):
+            yield "out", out.item(self.shards)
 
     def _heard(self, clean: Dialogue) -> Dialogue:
         """The dialogue as the suite `spoken` has it; where that left it as it is, itself."""

@@ -3,7 +3,8 @@
 Questions that no slot answers and out-of-scope turns are put into a dialogue once, so that all of its versions have them; the suite `standard` is
 the dialogue as written, `spoken` what a recogniser makes of it read out, slightly reworded, three times: four versions in all. Release files, under
 the names that CGoDial's loader reads: ``release/data/processed/data_for_damd.json``, ``slot_value_set.json`` beside it, and
-``release/data/risawoz/{train,val,test}ListFile.json``.
+``release/data/risawoz/{train,val,test}ListFile.json``; beside them ``trainFewShotListFile.json`` and, for the hard test set,
+``hard_data_id_sorted.json``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ SPOKEN = "spoken"
 DIALOGUES, SLOTS = "release/data/processed/data_for_damd.json", "release/data/processed/slot_value_set.json"
 #: The versions of each turn of the dialogues of the hard test set, from the easiest to the hardest.
 HARD = "release/data/risawoz/hard_data_id_sorted.json"
+#: The ids of the few-shot dialogues of train.
+FEW = "release/data/risawoz/trainFewShotListFile.json"
 _LISTS = {split: f"release/data/risawoz/{name}ListFile.json" for split, name in (("train", "train"), ("valid", "val"), ("test", "test"))}
 
 
@@ -99,7 +102,7 @@ class CgodialSbd(Benchmark):
         assert isinstance(recipe, SlotRecipe)
         return recipe.injected()
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
         clean = next((one for one in records if one.suite == STANDARD), None)
         if clean is None:
             return
@@ -113,6 +116,8 @@ class CgodialSbd(Benchmark):
             logs = {name: [slots.blinded(turn) for turn in turns] for name, turns in logs.items()}
         yield Out(DIALOGUES, order, 1, keyed(clean.source_id, logs))
         yield Out(_LISTS[split], order, 1, msgspec.json.encode(clean.source_id))
+        if few:
+            yield Out(FEW, order, 1, msgspec.json.encode(clean.source_id))
         if hard:
             yield Out(HARD, order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
 
@@ -123,6 +128,9 @@ class CgodialSbd(Benchmark):
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", HARD: "cgodial-hard-slots", **dict.fromkeys(_LISTS.values(), "cgodial-ids")}
         return found | ({f"labels/{DIALOGUES}": "cgodial-sbd"} if blind else {})
+
+    def expected(self, recipe: Recipe) -> dict[str, str]:
+        return super().expected(recipe) | ({FEW: "cgodial-ids"} if recipe.few_shot else {})
 
 
 class SeenSlots(Stage):

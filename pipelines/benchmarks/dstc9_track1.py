@@ -3,7 +3,8 @@
 Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that its checker and scorer run with ``--dataroot`` on either folder:
 ``release/data/{knowledge,output_schema}.json`` with ``train`` and ``val``, ``release/data_eval`` with ``test``; each split has `logs.json` and
 `labels.json` in one order. The labels of test say in `source` where they come from: the corpus, or the suite of the unseen side.
-``release/data_twins`` repeats the test instances whose question an entity spoken of earlier answers as well.
+``release/data_twins`` repeats the test instances whose question an entity spoken of earlier answers as well. ``release/few_shot`` and
+``release/test_hard`` hold such data roots for the few-shot dialogues of train and the hard ones of test.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pipelines.errors import DialmillError
 from pipelines.recipe import Recipe
 from pipelines.sources import registry
 from pipelines.stages.base import Item, Out, Stage
+from pipelines.stages.subsets import FEW, HARD, in_subset, repeated
 from schemas import Dialogue
 
 from . import Benchmark
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 DATA, EVAL, TWINS = "release/data", "release/data_eval", "release/data_twins"
 _FOLDERS = {"train": f"{DATA}/train", "valid": f"{DATA}/val", "test": f"{EVAL}/test"}
 _TWINS = f"{TWINS}/test"
+#: What each data root has beside its splits.
+_SHARED = {"knowledge.json": "dstc9-knowledge", "output_schema.json": "dstc9-output-schema"}
+#: The data roots of the subsets.
+_SUBSET_ROOTS = {FEW: (DATA,), HARD: (EVAL, TWINS)}
 
 
 class Dstc9Track1(Benchmark):
@@ -48,7 +54,7 @@ class Dstc9Track1(Benchmark):
         if SEEN not in recipe.suites:
             raise DialmillError(f"dstc9-track1 needs the suite {SEEN!r}, which train and val come from; suites are {', '.join(recipe.suites)}")
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str]) -> Iterable[Out]:
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
         recipe = self.job_recipe
         assert isinstance(recipe, Dstc9Recipe)
         counted = self.books.stage("instances")
@@ -68,26 +74,38 @@ class Dstc9Track1(Benchmark):
                 self.books.reject("instances", "not_sampled", len(found) - len(kept))
             at = order + bytes([place])
             hide = blind and split == "test"
-            yield from _pieces(_FOLDERS[split], kept, at, hide)
+            pieces = list(_pieces(_FOLDERS[split], kept, at, hide))
             twins = [one for one in kept if one.twin]
             if split == "test" and twins:
-                yield from _pieces(_TWINS, twins, at, hide)
+                pieces += _pieces(_TWINS, twins, at, hide)
+            yield from repeated(pieces, [*([FEW] if few else []), *([HARD] if record.dialogue_id in hard else [])])
 
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, Dstc9Recipe)
         languages = sorted({registry.get(one.source).language for one in job.inputs} & {"en", "zh"}) or ["en", "zh"]
-        return [engine.apply("write knowledge", WriteKnowledge(job.recipe, languages), engine.create("data roots", [DATA, EVAL, TWINS]))]
+        roots = [DATA, EVAL, TWINS, *_subset_roots(job.recipe)]
+        return [engine.apply("write knowledge", WriteKnowledge(job.recipe, languages), engine.create("data roots", roots))]
+
+    def split_of(self, path: str) -> str | None:
+        return next((split for split, folder in (*_FOLDERS.items(), ("test", _TWINS)) if f"{folder}/" in path), None)
+
+    def expected(self, recipe: Recipe) -> dict[str, str]:
+        return super().expected(recipe) | {f"{root}/{name}": schema for root in _subset_roots(recipe) for name, schema in _SHARED.items()}
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         found: dict[str, str] = {}
         for root in (DATA, EVAL, TWINS):
-            found[f"{root}/knowledge.json"] = "dstc9-knowledge"
-            found[f"{root}/output_schema.json"] = "dstc9-output-schema"
+            found |= {f"{root}/{name}": schema for name, schema in _SHARED.items()}
         for folder in (*_FOLDERS.values(), _TWINS):
             hide = "labels/" if blind and folder.endswith("/test") else ""
             found[f"{folder}/logs.json"] = "dstc9-logs"
             found[f"{hide}{folder}/labels.json"] = "dstc9-labels"
         return found
+
+
+def _subset_roots(recipe: Recipe) -> list[str]:
+    """The data roots of the subsets that a recipe has."""
+    return [in_subset(subset, root) for subset, roots in _SUBSET_ROOTS.items() if subset != FEW or recipe.few_shot for root in roots]
 
 
 def _pieces(folder: str, kept: Sequence[Instance], order: bytes, hide: bool) -> Iterable[Out]:
@@ -109,7 +127,7 @@ class WriteKnowledge(Stage):
         self.recipe, self.languages = recipe, languages
 
     def process(self, element: str, side: object = None) -> Iterable[tuple[str, Item]]:
-        base = released_base(self.recipe, self.languages, element != DATA)
+        base = released_base(self.recipe, self.languages, not element.endswith("/data"))
         for place, (domain, entities) in enumerate(base.to_dict().items()):
             line = msgspec.json.encode(domain) + b": " + msgspec.json.encode(entities)
             yield "out", Out(f"{element}/knowledge.json", place.to_bytes(4, "big"), 1, line).item(1)

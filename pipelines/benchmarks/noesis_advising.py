@@ -3,11 +3,12 @@
 Release files: ``release/advising_{train,dev,test}_subtask_N.json`` with ground truth as for Ubuntu; ``advising_train_conversations.json``
 (the first training form: whole conversations with their paraphrases) and ``advising_courses.json``. The test files called so share no conversation
 with train; ``advising_test_case1_subtask_N.json`` do (the organisers' first test set; they ask to report on the other one).
+``release/few_shot`` and ``release/test_hard`` repeat the examples of these subsets, with the same candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,12 +21,14 @@ from pipelines.noesis import pool
 from pipelines.noesis.cuts import places
 from pipelines.noesis.examples import Example, example_number, release_path
 from pipelines.noesis.keys import candidate_key, hashes, key_hash
+from pipelines.noesis.marks import mark, marked
 from pipelines.noesis.recipe import AdvisingRecipe
-from pipelines.noesis.release import release_files, schema_of
+from pipelines.noesis.release import release_files, schema_of, split_of
 from pipelines.noesis.stages import contribution, example_shards, packed_example, selection
 from pipelines.recipe import Recipe
 from pipelines.sources.advising import Extra, course_records
 from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from pipelines.stages.subsets import SUBSETS, repeated, subset_files
 from schemas import Dialogue
 from schemas.dialogue import unpack
 
@@ -73,7 +76,14 @@ class NoesisAdvising(Benchmark):
     def expected(self, recipe: Recipe) -> dict[str, str]:
         assert isinstance(recipe, AdvisingRecipe)
         found = release_files("advising", recipe.subtasks, (CASE1, ""), recipe.form, recipe.held_out_labels)
-        return found | {CONVERSATIONS: "noesis-conversations"}
+        found[CONVERSATIONS] = "noesis-conversations"
+        return found | subset_files(found, recipe.few_shot, self.split_of)
+
+    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
+        return mark(extra, hard, few)
+
+    def split_of(self, path: str) -> str | None:
+        return split_of(path)
 
     def schema_of(self, path: str, blind: bool) -> str | None:
         return schema_of(path)
@@ -114,8 +124,9 @@ class WordConversations(Stage):
 
     def process(self, element: Item, side: list[str] | None = None) -> Iterable[tuple[str, Item]]:
         _, data = element
-        split, packed, extra = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
+        split, packed, kept = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
         dialogue = unpack(unsqueeze(packed))
+        extra, subsets = marked(kept)
         beside = msgspec.msgpack.decode(extra, type=Extra)
         wordings = [[turn.utterance, *other] for turn, other in zip(dialogue.turns, beside.paraphrases, strict=True)]
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
@@ -126,11 +137,12 @@ class WordConversations(Stage):
         if split is None:
             return
         if split == "train":
-            yield "out", Out(CONVERSATIONS, dialogue_order(dialogue), 1, _whole(dialogue, wordings, beside)).item(1)
-        yield from self._examples(dialogue, split, wordings, beside, side or [])
+            for out in repeated([Out(CONVERSATIONS, dialogue_order(dialogue), 1, _whole(dialogue, wordings, beside))], subsets):
+                yield "out", out.item(1)
+        yield from self._examples(dialogue, split, wordings, beside, side or [], subsets)
 
     def _examples(
-        self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], beside: Extra, training: Sequence[str]
+        self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], beside: Extra, training: Sequence[str], subsets: list[str]
     ) -> Iterable[tuple[str, Item]]:
         cuts = places(dialogue, self.recipe.min_context)
         counted = self.books.stage("examples")
@@ -155,9 +167,10 @@ class WordConversations(Stage):
                     counted.out += 1
                     place = "train" if split == "train" and not case else "test" if case else split
                     path = release_path("advising", place, subtask, case if case == CASE1 else "")
-                    yield packed_example(
-                        path, self._example(dialogue, place, subtask, case, version, wordings, beside, drawn, forbidden), self.shards
-                    )
+                    made = self._example(dialogue, place, subtask, case, version, wordings, beside, drawn, forbidden)
+                    # A training conversation also has examples in the test set of case 1, which are no few-shot ones.
+                    made.subsets = [subset for subset in subsets if SUBSETS[subset] == place]
+                    yield packed_example(path, made, self.shards)
 
     def _sets(self, source_id: str, split: str, training: Sequence[str]) -> list[tuple[str, int]]:
         """(set, number of examples) that a conversation of a split takes part in. Case 1 takes some training conversations instead of test ones."""

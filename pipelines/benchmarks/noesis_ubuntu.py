@@ -1,13 +1,14 @@
 """NOESIS Ubuntu: next-utterance selection from IRC logs, as in DSTC7 Task 1 (Gunasekara et al. 2019) and DSTC8 Track 2 (Kim et al. 2019).
 
 Release files: ``release/ubuntu_{train,dev,test}_subtask_N.json``, ground truth beside them as ``.targets.tsv`` (for the official metrics) and
-``ubuntu_responses_subtask_N.tsv`` (as distributed for test), ``ubuntu_pool_subtask_2.tsv`` (the shared pool), ``ubuntu_manuals.jsonl``.
+``ubuntu_responses_subtask_N.tsv`` (as distributed for test), ``ubuntu_pool_subtask_2.tsv`` (the shared pool), ``ubuntu_manuals.jsonl``;
+``release/few_shot`` and ``release/test_hard`` repeat the examples of these subsets, with the same candidates.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,11 +20,13 @@ from pipelines.noesis.conversations import Line
 from pipelines.noesis.cuts import cut
 from pipelines.noesis.examples import Example, example_number, release_path
 from pipelines.noesis.keys import hashes
+from pipelines.noesis.marks import mark, marked
 from pipelines.noesis.recipe import UbuntuRecipe
-from pipelines.noesis.release import release_files, schema_of
+from pipelines.noesis.release import release_files, schema_of, split_of
 from pipelines.noesis.stages import contribution, example_shards, packed_example, selection
 from pipelines.recipe import Recipe
 from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from pipelines.stages.subsets import subset_files
 from schemas import Dialogue
 from schemas.dialogue import unpack
 
@@ -61,9 +64,16 @@ class NoesisUbuntu(Benchmark):
     def expected(self, recipe: Recipe) -> dict[str, str]:
         assert isinstance(recipe, UbuntuRecipe)
         found = release_files("ubuntu", recipe.subtasks, ("",), recipe.form, recipe.held_out_labels)
+        found |= subset_files(found, recipe.few_shot, self.split_of)
         if recipe.form == "dstc7" and 2 in recipe.subtasks:
             found[POOL] = ""
         return found | ({MANUALS: "noesis-manuals"} if recipe.knowledge else {})
+
+    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
+        return mark(extra, hard, few)
+
+    def split_of(self, path: str) -> str | None:
+        return split_of(path)
 
     def schema_of(self, path: str, blind: bool) -> str | None:
         return schema_of(path)
@@ -79,7 +89,8 @@ class CutConversations(Stage):
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
-        split, packed, extra = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
+        split, packed, beside = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
+        extra, subsets = marked(beside)
         dialogue = unpack(unsqueeze(packed))
         cuts = {subtask: cut(dialogue, self.seed, subtask, self.recipe.min_context) for subtask in self.recipe.subtasks}
         helpers = [turn for turn in dialogue.turns if turn.speaker == "system"]
@@ -103,7 +114,9 @@ class CutConversations(Stage):
             messages, speaker = self._messages(dialogue, at, subtask, extra)
             # Subtask 5 reuses the files of subtask 1, so its examples have the same numbers and with them the same candidates.
             number = example_number(self.seed, source_id, 1 if subtask == 5 else subtask)
-            one = Example(number, dialogue_order(dialogue), split, subtask, messages, [dialogue.turns[at].utterance], [], forbidden, speaker)
+            one = Example(
+                number, dialogue_order(dialogue), split, subtask, messages, [dialogue.turns[at].utterance], [], forbidden, speaker, b"", subsets
+            )
             yield packed_example(release_path("ubuntu", split, subtask), one, self.shards)
 
     def _messages(self, dialogue: Dialogue, at: int, subtask: int, extra: bytes) -> tuple[list[tuple[str, str, str, str]], str]:

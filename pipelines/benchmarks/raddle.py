@@ -100,6 +100,9 @@ class Raddle(Benchmark):
                         paths.append(f"labels/{paths[-1]}")
         return {path: self.schema_of(path, blind) or "" for path in paths}
 
+    def split_of(self, path: str) -> str | None:
+        return path.split(".")[-3]
+
     def schema_of(self, path: str, blind: bool) -> str | None:
         if not path.endswith(".soloist.json"):
             return None

@@ -101,7 +101,5 @@ class Dstc9Recipe(Recipe):
             return False
         return any(entity_id != WHOLE_DOMAIN for base in self.bases() if base is not None for _, entity_id in base.entities)
 
-    def takes(self, suite: str, split: str, domains: Sequence[str]) -> int:
-        if split != "test" and not set(domains).isdisjoint(self.unseen_domains):
-            return 0
-        return super().takes(suite, split, domains)
+    def test_only(self, domains: Sequence[str]) -> bool:
+        return not set(domains).isdisjoint(self.unseen_domains)

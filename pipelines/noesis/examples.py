@@ -24,7 +24,7 @@ class Example(msgspec.Struct, array_like=True):
 
     `messages` hold (speaker, utterance, date, time), the last two empty in DSTC7. `answers` are right and shown, `others` right and not shown
     (paraphrases); `forbidden` is the `key_hash` of everything said in the conversation, ascending. `more` holds the members that follow
-    in the release's record, as JSON.
+    in the release's record, as JSON; `subsets` are those whose files repeat the example.
     """
 
     number: int
@@ -37,6 +37,7 @@ class Example(msgspec.Struct, array_like=True):
     forbidden: list[int]
     speaker: str
     more: bytes = b""
+    subsets: list[str] = []
 
 
 def example_number(seed: int, *key: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from .examples import SPLIT_NAMES, release_path
@@ -25,6 +26,15 @@ def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str
 def responses_path(path: str) -> str:
     """The file of the right answers that is distributed with a test set: "release/ubuntu_responses_subtask_1.tsv"."""
     return path.replace("_test", "_responses").removesuffix(".json") + ".tsv"
+
+
+_SPLIT = re.compile(r"/(?:ubuntu|advising)_(train|dev|test|responses)_(?:.*subtask_|conversations)")
+
+
+def split_of(path: str) -> str | None:
+    """The split of a release file, None for one that all splits share."""
+    match = _SPLIT.search(path)
+    return None if match is None else {"dev": "valid", "responses": "test"}.get(match[1], match[1])
 
 
 def schema_of(path: str) -> str | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -12,6 +14,7 @@ from pipelines import files
 from pipelines.books import Books
 from pipelines.sinks.parts import part_path
 from pipelines.stages.base import Item, Out, Stage, squeeze, unsqueeze
+from pipelines.stages.subsets import HARD, in_subset
 
 from . import audit, examples
 from .draw import Draw
@@ -104,10 +107,27 @@ class OnePool:
         return state
 
 
+@dataclass
+class _Part:
+    """One shard of a release file while it is written."""
+
+    path: str
+    stream: Any = None
+    number: int = 0
+    size: int = 0
+
+    def write(self, data: bytes) -> None:
+        """Adds a record."""
+        data = b",\n" + data if self.number else data
+        self.stream.write(data)
+        self.number, self.size = self.number + 1, self.size + len(data)
+
+
 class WriteExamples(Stage):
     """All examples of one shard of a release file, with their candidates, into a part file. Side input: the pool.
 
-    The candidates never travel: a hundred for each example would be a hundred times the conversations.
+    The candidates never travel: a hundred for each example would be a hundred times the conversations. Of a difficult conversation of the test
+    split the examples are hard whose answer a TF-IDF ranker doesn't put first; where all share one pool, or there is no answer, all of them.
     """
 
     tags = ("out",)
@@ -127,24 +147,32 @@ class WriteExamples(Stage):
         without = self._without_answer(made)
         audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[: -(-audit.SAMPLE // self.shards)])
         total: dict[str, int] = {}
-        size = 0
         blind = self.recipe.held_out_labels and made[0].split == "test"
-        with files.create(part_path(self.folder, path, int(shard))) as stream:
-            for place, one in enumerate(made):
+        with ExitStack() as streams:
+            parts = {"": _Part(path)} | {subset: _Part(in_subset(subset, path)) for subset in sorted({name for one in made for name in one.subsets})}
+            for part in parts.values():
+                part.stream = streams.enter_context(files.create(part_path(self.folder, part.path, int(shard))))
+            for one in made:
                 if one.scenario == self.shared:
                     at = pool.find(key_hash(candidate_key(one.answers[0])))
                     # As the pool has it, which may write the same answer with another comma.
                     answers, options = [examples.option(pool.text(at) if at is not None else one.answers[0])], None
                 else:
                     answers, options = self._options(one, one.number in without, draw)
-                    if one.number in audited and answers:
+                    if answers and (one.number in audited or HARD in one.subsets):
                         said, right = [text for _, text, _, _ in one.messages], [options.index(answer) for answer in answers]
-                        audit.add(total, audit.measure(said, [option.text for option in options], right, self._idf(pool)))
-                data = (b",\n" if place else b"") + examples.record(one, answers, options, self.form, blind)
-                stream.write(data)
-                size += len(data)
-                yield from self._ground_truth(path, one, answers, blind)
-        self.books.add(Books(parts=[(path, int(shard), len(made), size)], audit={path: total} if total else {}))
+                        measured = audit.measure(said, [option.text for option in options], right, self._idf(pool))
+                        if one.number in audited:
+                            audit.add(total, measured)
+                        if HARD in one.subsets and measured["tfidf"] == audit.UNIT:
+                            one.subsets.remove(HARD)  # the conversation is difficult, its answer is not
+                data = examples.record(one, answers, options, self.form, blind)
+                for name in ("", *one.subsets):
+                    parts[name].write(data)
+                    yield from self._ground_truth(parts[name].path, one, answers, blind)
+        self.books.add(
+            Books(parts=[(part.path, int(shard), part.number, part.size) for part in parts.values()], audit={path: total} if total else {})
+        )
 
     def _without_answer(self, made: list[Example]) -> set[int]:
         """The examples whose answer is taken away, the configured share of them."""

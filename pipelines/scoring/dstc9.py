@@ -24,7 +24,8 @@ from .wordnet import VARIABLE, folder, load
 
 Label = Mapping[str, Any]
 #: Split -> the folder that the release keeps it in, below a data root.
-_FOLDERS = {"test": "test", "valid": "val", "val": "val", "train": "train"}
+_FOLDERS = {"test": "test", "valid": "val", "val": "val", "train": "train", "test_hard": "test"}
+_ROOTS = ("data_eval", "data")
 _SUMS = {
     "selection.mrr@5": "mrr",
     "selection.r@1": "r1",
@@ -188,13 +189,15 @@ def _find_labels(gold: str, split: str | None) -> tuple[Path, str]:
     if split is not None and split not in _FOLDERS:
         raise InputError(gold, f"has no split {split!r}", f"there are: {', '.join(sorted(set(_FOLDERS) - {'val'}))}")
     wanted = [_FOLDERS[split]] if split else ["test", "val"]
-    if (root / "labels.json").is_file() and (split is None or root.name == wanted[0]):
+    if (root / "labels.json").is_file() and (split is None or root.name == wanted[0]) and split != "test_hard":
         return root / "labels.json", next((name for name, inner in _FOLDERS.items() if inner == root.name), "test")
     for name in wanted:
-        for below in ("", "labels/release/data_eval", "labels/release/data", "release/data_eval", "release/data", "data_eval", "data"):
+        subset = "test_hard/" if split == "test_hard" else ""
+        ours = [f"{where}release/{subset}{below}" for where in ("labels/", "") for below in _ROOTS]
+        for below in ours if subset else ("", *ours, *_ROOTS):
             path = root / below / name / "labels.json"
             if path.is_file():
-                return path, next(key for key, inner in _FOLDERS.items() if inner == name)
+                return path, "test_hard" if subset else next(key for key, inner in _FOLDERS.items() if inner == name)
     raise InputError(
         gold, f"has no labels.json of {split or 'test'}", "expected is an output folder, a data root (test/labels.json), or the folder of labels.json"
     )

@@ -27,6 +27,8 @@ from .units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
 NONE = "NONE"
 _CUTS = (1, 10, 50, 100)
 _SPLITS = {"test": ("test", "responses"), "valid": ("dev",), "dev": ("dev",), "train": ("train",)}
+#: Folders of subsets, which repeat examples: they are looked into only where they are asked for.
+_HARD, _SUBSETS = "test_hard", ("few_shot", "test_hard")
 _NAME = re.compile(r"(?P<corpus>ubuntu|advising)_(?P<split>train|dev|test|responses)(?P<case>.*)_subtask_(?P<subtask>\d)\b")
 
 
@@ -55,13 +57,15 @@ class Noesis(Scorer):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        if settings.split is not None and settings.split not in _SPLITS:
-            raise InputError(settings.gold, f"has no split {settings.split!r}", "there are: test, valid, train")
+        if settings.split is not None and settings.split not in (*_SPLITS, _HARD):
+            raise InputError(settings.gold, f"has no split {settings.split!r}", "there are: test, test_hard, valid, train")
         self._found = _files(settings.gold, self.corpus)
         self._truth: dict[str, Truth] = {}
         self._path = ""
         if not any(split in self._found for split in self._order()):
-            looked = f"{self.corpus}_{_SPLITS[self.split][0]}_subtask_N.json, .targets.tsv or {self.corpus}_responses_subtask_N.tsv"
+            looked = (
+                f"{self.corpus}_{_SPLITS.get(self.split, _SPLITS['test'])[0]}_subtask_N.json, .targets.tsv or {self.corpus}_responses_subtask_N.tsv"
+            )
             raise InputError(settings.gold, f"has no ground truth of NOESIS: looked for {looked}", "name the folder of the release")
 
     def _order(self) -> list[str]:
@@ -190,6 +194,11 @@ def _files(gold: str, corpus: str) -> Mapping[str, dict[str, list[Path]]]:
         if named is None or named["corpus"] != corpus or path.suffix not in (".json", ".tsv") or "pool" in path.name:
             continue
         split = next(name for name, kinds in _SPLITS.items() if named["split"] in kinds)
+        below = [part for part in path.relative_to(root).parts[:-1] if part in _SUBSETS]
+        if below:
+            if below != [_HARD]:
+                continue
+            split = _HARD
         case = named["case"].strip("_")
         suite = f"{case}_subtask_{named['subtask']}" if case else f"subtask_{named['subtask']}"
         found.setdefault(split, {}).setdefault(suite, []).append(path)

@@ -44,7 +44,7 @@ DEFAULT_WALKS = {"train": 100, "valid": 30, "test": 30}
 
 _IDS = re.compile(r"(train|dev|valid|test)_ids\.json")
 _LOG = re.compile(r'"(?:sys_response|usr_query|usr_intent)"\s*:')
-_OTHER = re.compile(r"int2act\.json|hard_data_id\.json")
+_OTHER = re.compile(r"int2act\.json|hard_data_id\.json|train_few_shot_ids\.json")
 _FLOW = re.compile(r'^\s*\{?\s*"?flow"?\s*:', re.MULTILINE)
 _NODES = re.compile(r'"?(?:nodes|start)"?\s*:')
 

@@ -26,6 +26,7 @@ from .hard import hard_copy
 from .overlap import banded, signature
 from .pools import bind
 from .split import Fact, Layout
+from .subsets import repeated
 
 
 def suite_params(perturber: Perturber) -> dict[str, set[type]]:
@@ -83,9 +84,10 @@ class Mill(Stage):
         counted.entered += 1
         if split is None:
             if self.benchmark.takes_records:
-                yield "record", (source_id, msgspec.msgpack.encode((split, packed, extra)))
+                yield "record", (source_id, msgspec.msgpack.encode((split, packed, self.benchmark.marked(extra, frozenset(), False))))
             self.books.reject("split", reason)
-            yield "out", Reject("split", reason, fact.group, file, index, source_id).out().item(1)
+            evidence = ", ".join(unpack(unsqueeze(packed)).domains) if reason == "unseen_domain" else fact.group
+            yield "out", Reject("split", reason, evidence, file, index, source_id).out().item(1)
             return
         counted.out += 1
         source = self._injected(unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/{STANDARD}/0"))
@@ -94,7 +96,7 @@ class Mill(Stage):
             yield "band", band
         self.emitted: list[Dialogue] = []
         self.hard: set[str] = set()
-        self.few = split == "train" and lessons.is_few(self.lessons.few, self.seed, fact)
+        self.few = split == "train" and bool(self.recipe.few_shot) and lessons.is_few(self.lessons.few, self.seed, fact)
         if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
             self.books.stage("standard").entered += 1
             yield from self._emit(standard, "standard", file, index)
@@ -120,10 +122,10 @@ class Mill(Stage):
                 yield from self._emit(made, name, file, index)
         if self.emitted:
             self.benchmark.books = self.books
-            for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra, self.hard):
+            for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra, self.hard, self.few):
                 yield "out", out.item(self.shards)
         if self.benchmark.takes_records:
-            yield "record", (source_id, msgspec.msgpack.encode((split, packed, self.benchmark.marked(extra, self.hard))))
+            yield "record", (source_id, msgspec.msgpack.encode((split, packed, self.benchmark.marked(extra, self.hard, self.few))))
 
     def _injected(self, source: Dialogue) -> Dialogue:
         """The dialogue with what the benchmark puts into it."""
@@ -229,10 +231,7 @@ class Mill(Stage):
                 yield "out", Out(f"few_shot/{suite}/train.jsonl", order, 1, encode(dialogue)).item(self.shards)
             else:
                 self.books.reject("few_shot", "not_few_shot")
-        for out in (
-            *self.benchmark.release(dialogue, suite, order, blind),
-            *self.benchmark.release_subsets(dialogue, suite, order, blind, subsets),
-        ):
+        for out in repeated(self.benchmark.release(dialogue, suite, order, blind), subsets):
             yield "out", out.item(self.shards)
 
 

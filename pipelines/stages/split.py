@@ -28,7 +28,7 @@ _BLANK_OR_PUNCTUATION = re.compile(r"[\W_]+")
 
 class Fact(msgspec.Struct, array_like=True, frozen=True):
     """What the planner needs to know of a dialogue. The sizes of splits take the lowest `priority` first where the benchmark gives one, else the
-    lowest rank."""
+    lowest rank. One that is `test_only` is neither for training nor for validation."""
 
     source: str
     group: str
@@ -36,6 +36,7 @@ class Fact(msgspec.Struct, array_like=True, frozen=True):
     rank: int
     source_id: str
     priority: int | None = None
+    test_only: bool = False
 
     @property
     def place(self) -> tuple[int, str]:
@@ -59,6 +60,10 @@ class Layout(msgspec.Struct):
 
     def assign(self, fact: Fact, recipe: Recipe) -> tuple[Split | None, str]:
         """The split of a dialogue, or None with the reason."""
+        split, reason = self._assigned(fact, recipe)
+        return (None, "unseen_domain") if fact.test_only and split in ("train", "valid") else (split, reason)
+
+    def _assigned(self, fact: Fact, recipe: Recipe) -> tuple[Split | None, str]:
         official = fact.official or ("train" if fact.source in self.rest_is_train else None)
         if self.mode == "keep":
             return _split(official or "test"), ""
@@ -98,7 +103,7 @@ def fact_of(dialogue: Dialogue, recipe: Recipe, seed: int) -> Fact:
     """The planner's view of a dialogue."""
     group = "+".join(dialogue.domains) if recipe.group_by == "domain" else ""
     rank = key_number(seed, "split", fingerprint(dialogue))
-    return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id)
+    return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id, test_only=recipe.test_only(dialogue.domains))
 
 
 def by_fraction(rank: int, fractions: dict[str, float]) -> Split:
@@ -136,14 +141,14 @@ class SplitPlanner:
         place = fact.place
         counts = state["counts"].setdefault(fact.group, {})
         given = f"given {fact.official or f'no split by {fact.source}'}"
-        counts[given] = counts.get(given, 0) + 1
+        if not fact.test_only or fact.official == "test":
+            counts[given] = counts.get(given, 0) + 1
         # Candidates for the bounds under both modes; which one holds is known only when all facts are in.
-        self._keep(state, fact.group, f"official {fact.official or 'train'}", place)
-        if self.recipe.proportional:
-            self._keep(state, fact.group, "hash train", place)
-            self._keep(state, fact.group, "hash test", place)
-        else:
-            self._keep(state, fact.group, f"hash {by_fraction(fact.rank, self.recipe.fractions)}", place)
+        kinds = [f"official {fact.official or 'train'}"]
+        kinds += ["hash train", "hash test"] if self.recipe.proportional else [f"hash {by_fraction(fact.rank, self.recipe.fractions)}"]
+        for kind in kinds:
+            if not fact.test_only or kind.endswith("test"):
+                self._keep(state, fact.group, kind, place)
         return state
 
     def _keep(self, state: dict[str, Any], group: str, kind: str, place: tuple[int, str]) -> None:

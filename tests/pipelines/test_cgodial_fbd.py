@@ -51,7 +51,7 @@ def test_the_release_is_what_the_loader_reads(built: Path) -> None:
     for name in ("parcel", "clinic"):
         folder = built / "release" / "data" / name
         assert sorted(path.name for path in folder.iterdir()) == sorted(
-            ["train_ids.json", "dev_ids.json", "test_ids.json", "int2act.json", SIMULATED, REAL]
+            ["train_ids.json", "train_few_shot_ids.json", "dev_ids.json", "test_ids.json", "int2act.json", SIMULATED, REAL]
         )
         dialogues, actions = _load(folder / SIMULATED), _load(folder / "int2act.json")
         assert _load(folder / REAL) == {}

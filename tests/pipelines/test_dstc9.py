@@ -12,7 +12,7 @@ import pytest
 from perturbers.knowledge import KnowledgeBase
 from pipelines.dstc9.check import inconsistent
 
-from .tools import DATA, call, manifest, plain, records
+from .tools import DATA, call, manifest, plain, records, rejects
 
 BASES = DATA / "dstc9_track1"
 FOLDERS = ("data/train", "data/val", "data_eval/test", "data_twins/test")
@@ -188,3 +188,21 @@ def test_domains_that_train_shall_not_have(tmp_path: Path) -> None:
         found = records(tmp_path / "out", suite, "train", "valid")
         assert found and all({"train", "attraction"}.isdisjoint(one.domains) for one in found)
     assert any("train" in one.domains for one in records(tmp_path / "out", "knowledge", "test"))
+    rejected = {one["source_id"]: one for one in rejects(tmp_path / "out", "split") if one["reason"] == "unseen_domain"}
+    assert rejected and all("train" in one["evidence"] or "attraction" in one["evidence"] for one in rejected.values())
+    assert rejected.keys().isdisjoint(one.source_id for one in records(tmp_path / "out"))
+    assert call("verify", tmp_path / "out").code == 0
+
+
+def test_subsets_are_data_roots(english: Path, tmp_path: Path) -> None:
+    release = english / "release"
+    for part, whole in (("few_shot/data/train", "data/train"), ("test_hard/data_eval/test", "data_eval/test")):
+        pairs = [list(zip(read(release / name / "logs.json"), read(release / name / "labels.json"), strict=True)) for name in (part, whole)]
+        assert 0 < len(pairs[0]) < len(pairs[1]) and all(pair in pairs[1] for pair in pairs[0])
+        assert read(release / part / "../knowledge.json") == read(release / whole / "../knowledge.json")
+    guesses = tmp_path / "hard.json"
+    made = call("predict-baseline", "dstc9-track1", "--gold", english, "--split", "test_hard", "--output", guesses)
+    assert made.code == 0, made.err
+    for gold in ((english, "--split", "test_hard"), (release / "test_hard/data_eval",)):
+        scored = call("score", "dstc9-track1", "--gold", *gold, "--predictions", guesses, "--json", "-")
+        assert scored.code == 0 and json.loads(scored.out)["counts"], scored.err

@@ -35,10 +35,17 @@ def source(tmp_path: Path) -> Path:
     return corpus(tmp_path / "in", {f"d{number}": talk(number) for number in range(12)})
 
 
+def _heeds_interrupts() -> None:
+    """Shells start what runs in the background deaf to SIGINT; so would be its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _start(source: Path, out: Path) -> subprocess.Popen[str]:
     """A build in a process of its own, half way."""
     words = [sys.executable, "-c", _SLOW, "build", "splits", "--input", str(source), "--output", str(out), "--overwrite", "--quiet"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=ROOT)
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=ROOT, preexec_fn=_heeds_interrupts
+    )
     assert process.stdout is not None and process.stdout.readline() == "half way\n"
     return process
 

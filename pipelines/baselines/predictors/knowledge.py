@@ -21,6 +21,7 @@ from . import Made, Task
 #: How snippets are ranked.
 BASELINES = ("bm25", *sorted(set(RANKERS) - {"bm25"}))
 _ROOTS = ("release/data", "release/data_eval", "data", "data_eval", "")
+_HARD_ROOTS = ("release/test_hard/data_eval",)
 _FOLDERS = {"train": ("train",), "valid": ("val",), "test": ("test", "val")}
 _LISTED = 5
 _LANGUAGE = "en"
@@ -100,8 +101,9 @@ def predict(task: Task) -> Made:
 
 def _folder(gold: Path, split: str, file: str) -> Path:
     """The folder of a split that has a file."""
-    for name in _FOLDERS.get(split, (split,)):
-        for root in _ROOTS:
+    hard = split == "test_hard"
+    for name in _FOLDERS["test" if hard else split] if hard or split in _FOLDERS else (split,):
+        for root in _HARD_ROOTS if hard else _ROOTS:
             if (gold / root / name / file).is_file():
                 return gold / root / name
     raise InputError(str(gold), f"has no {file} of {split}", "expected is an output folder, or a data root with train/, val/ or test/")

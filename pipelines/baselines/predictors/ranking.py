@@ -48,7 +48,9 @@ def predict(task: Task) -> Made:
 def _files(gold: Path, split: str) -> dict[str, Path]:
     """The files of examples of a split, by suite."""
     found: dict[str, Path] = {}
-    for folder in (gold / "release", gold):
+    hard = split == "test_hard"
+    split = "test" if hard else split
+    for folder in (gold / "release" / "test_hard",) if hard else (gold / "release", gold):
         for path in sorted(folder.glob("*_subtask_*.json")):
             match = _FILE.fullmatch(path.name)
             if match and match[1] == split:
@@ -68,7 +70,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 def _shared(folder: Path) -> list[tuple[str, str]]:
     """The shared pool: (candidate id, text)."""
-    paths = sorted(folder.glob("*_pool_subtask_2.tsv"))
+    paths = sorted(folder.glob("*_pool_subtask_2.tsv")) or sorted(folder.parent.glob("*_pool_subtask_2.tsv"))
     if not paths:
         raise InputError(str(folder), "has examples without candidates and no pool of their own", "expected is CORPUS_pool_subtask_2.tsv")
     with paths[0].open(encoding="utf-8", newline="\n") as lines:
