@@ -20,7 +20,9 @@ from perturbers import OptionError
 from perturbers.speech import asr, tts
 from perturbers.speech.cache import Cache
 from perturbers.speech.calibrate import read, sample
+from perturbers.speech.channel import Speech
 from perturbers.speech.engines import ENGINES
+from perturbers.speech.guards import suspicious
 from perturbers.speech.speakable import speakable, words
 from perturbers.speech.studio import Condition, Studio
 from perturbers.speech.wer import corpus_rate, errors
@@ -105,10 +107,17 @@ def main() -> None:
             began = cpu_seconds()
             heard = recogniser.hear(audios, language)
             spent = (cpu_seconds() - began) / len(texts)
-            rate = corpus_rate(errors(text, got.text, language) for text, got in zip(texts, heard, strict=True))
+            every, kept = [], []
+            for text, got in zip(texts, heard, strict=True):
+                said, written = ([word.text for word in words(side, language)] for side in (text, got.text))
+                every.append(errors(text, got.text, language))
+                if suspicious(said, written, got.text, language, every[-1], Speech.ceiling) is None:
+                    kept.append(every[-1])
+            rate, guarded = corpus_rate(every), corpus_rate(kept)
             print(
                 f"  {heard_by} ({recogniser.digest}): {'CER' if language == 'zh' else 'WER'} {rate.rate:.1%} [{rate.low:.1%}, {rate.high:.1%}] of "
-                f"{rate.length} words; {spent:.2f} CPU s a turn",
+                f"{rate.length} words; {guarded.rate:.1%} [{guarded.low:.1%}, {guarded.high:.1%}] without the {len(every) - len(kept)} that "
+                f"the channel would draw again; {spent:.2f} CPU s a turn",
                 flush=True,
             )
 
