@@ -77,6 +77,10 @@ class Source(ABC):
         """Of files with dialogues, those that hold in another form what a file beside them holds: they are not read."""
         return set()
 
+    def session(self, dialogue: Dialogue) -> str:
+        """What dialogues cut from one conversation have in common, so that one split takes them all; "" where each is one of its own."""
+        return ""
+
     def extra(self, pieces: Sequence[Piece]) -> bytes:
         """What a benchmark needs of a parsed dialogue and a `Dialogue` has no place for, as packed by the source."""
         return b""

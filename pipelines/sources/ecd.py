@@ -21,6 +21,8 @@ DOMAIN = "e-commerce"
 _LINE = re.compile(r"[01]\t[^\t\n]+\t[^\t\n]+")
 #: A blank that parts two words of a Chinese sentence, not two of letters or digits.
 _BLANK = re.compile(r"(?<![A-Za-z0-9]) +| +(?![A-Za-z0-9])")
+#: Characters of an utterance that many sessions begin with ("你好，在吗").
+_GREETING = 8
 _PART = re.compile(r"(?:^|[^a-z])(train|valid|dev|val|test)(?:[^a-z]|$)")
 
 
@@ -93,6 +95,15 @@ class Ecd(Source):
             domains=(DOMAIN,),
             turns=tuple(Turn(at, "user" if who == "user" else "system", text) for at, (who, text) in enumerate(zip(speakers, texts, strict=True))),
         )
+
+    def session(self, dialogue: Dialogue) -> str:
+        """How the conversation begins: with its first utterance, or where that is as short as a greeting with the first two.
+
+        The corpus has no ids of sessions, and cuts one at several responses: of two such examples the turns of one begin those of the other, so they
+        share this. Contexts that begin with the same long utterance go together too, whatever follows.
+        """
+        first, second = dialogue.turns[0].utterance, dialogue.turns[1].utterance
+        return first if len(first) > _GREETING else f"{first}\n{second}"
 
     def extra(self, pieces: Sequence[Piece]) -> bytes:
         """The wrong responses."""

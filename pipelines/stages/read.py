@@ -124,7 +124,7 @@ class JoinAndParse(Stage):
             for reason in step.reasons:
                 name, _, number = reason.partition(":")
                 self.books.note(name, int(number) if number.isdigit() else 1)
-        fact = fact_of(dialogue, self.recipe, self.seed)
+        fact = fact_of(dialogue, self.recipe, self.seed, source.session(dialogue))
         if self.contribute is not None:
             for item in self.contribute(dialogue, fact):
                 yield "pool", item

@@ -95,14 +95,18 @@ def _split(name: str) -> Split:
 
 def fingerprint(dialogue: Dialogue) -> str:
     """The words of a dialogue as its source has them, without case, punctuation and blanks: equal for copies of one text."""
-    text = "\n".join(turn.source_text for turn in dialogue.turns)
+    return plain_words("\n".join(turn.source_text for turn in dialogue.turns))
+
+
+def plain_words(text: str) -> str:
+    """A text without case, punctuation and blanks between words."""
     return _BLANK_OR_PUNCTUATION.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-def fact_of(dialogue: Dialogue, recipe: Recipe, seed: int) -> Fact:
-    """The planner's view of a dialogue."""
+def fact_of(dialogue: Dialogue, recipe: Recipe, seed: int, session: str = "") -> Fact:
+    """The planner's view of a dialogue. Those of one `session` have one rank, as copies of one text have."""
     group = "+".join(dialogue.domains) if recipe.group_by == "domain" else ""
-    rank = key_number(seed, "split", fingerprint(dialogue))
+    rank = key_number(seed, "split", plain_words(session) or fingerprint(dialogue))
     return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id, test_only=recipe.test_only(dialogue.domains))
 
 

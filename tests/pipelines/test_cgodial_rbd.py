@@ -187,3 +187,26 @@ def test_a_broken_example_is_refused_with_a_reason(record: dict[str, Any], reaso
     with pytest.raises(RecordError) as refusal:
         parse(registry.get("ecd"), record)
     assert refusal.value.reason == reason
+
+
+def test_examples_of_one_session_stay_in_one_split(tmp_path: Path) -> None:
+    lines = []
+    for number in range(40):
+        opening = f"在吗{number}" if number % 2 else f"我前天买的第{number}件衣服还没有发货"
+        turns = [
+            opening,
+            f"您好请问订单号{number}是多少呢",
+            f"是{number * 7}号订单",
+            f"正在为您查询{number}号快递",
+            f"好的麻烦快一点{number}",
+            f"明天就到您家{number}",
+        ]
+        for cut in (1, 3, 5):
+            lines += ["\t".join(["1", *turns[: cut + 1]]), "\t".join(["0", *turns[:cut], f"不支持第{number + 1}种颜色换货{cut}"])]
+    (tmp_path / "talk.txt").write_text("\n".join(lines), "utf-8")
+    plain("splits", [tmp_path / "talk.txt"], tmp_path / "out", "splits=hash", "fractions=train=0.5,valid=0.25,test=0.25")
+    splits: dict[str, set[str]] = {}
+    for one in records(tmp_path / "out"):
+        splits.setdefault(one.turns[0].utterance, set()).add(str(one.split))
+    assert len(splits) == 40 and all(len(found) == 1 for found in splits.values()), splits
+    assert set().union(*splits.values()) == {"train", "valid", "test"}
