@@ -105,7 +105,9 @@ def graph(engine: Engine, job: Job, folder: str) -> None:
     inputs, recipe = list(job.inputs), job.recipe
     licences = {name: registry.get(name).licence for name in {one.source for one in inputs}}
 
-    read = engine.apply("read files", ReadFile(inputs, licences), engine.create("input files", [one.number for one in inputs if one.role != "other"]))
+    read = engine.apply(
+        "read files", ReadFile(inputs, licences, recipe), engine.create("input files", [one.number for one in inputs if one.role != "other"])
+    )
     wanted = pools.requests(recipe)
     local = [request for request in wanted if request.source in (pools.FROM_INPUT, pools.FROM_TRAIN)]
     contribute = partial(pools.contributions, local) if local else None

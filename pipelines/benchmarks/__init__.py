@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perturbers import Perturber
     from pipelines.build import Job
     from pipelines.engine import Engine, Outputs
+    from pipelines.sources.base import Source
     from pipelines.stages.base import Out
 
 
@@ -60,6 +61,10 @@ class Benchmark(ABC):
     def check(self, job: Job) -> None:
         """Raises `DialmillError` where this benchmark can't be built from the job's inputs."""
         return
+
+    def source(self, source: Source, recipe: Recipe) -> Source:
+        """The source as this benchmark reads it, where the recipe has a say in what it gives."""
+        return source
 
     def judge(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
         """A dialogue that passed the filters, with what its lineage says of it, and its priority: the sizes of splits take the lowest first, None for

@@ -16,7 +16,9 @@ import msgspec
 
 from pipelines import files
 from pipelines.errors import InputError
-from pipelines.sources.flow import NODE
+from pipelines.recipe import Recipe
+from pipelines.sources.base import Source
+from pipelines.sources.flow import NODE, Flows
 from pipelines.stages.base import Item, Out, Stage, unsqueeze
 from schemas import Dialogue, Turn
 from schemas.dialogue import STANDARD, unpack
@@ -48,6 +50,10 @@ class CgodialFbd(Benchmark):
         for one in job.inputs:
             if one.source not in ("flow", "dialmill"):
                 raise InputError(one.shown, f"is of {one.source}, and cgodial-fbd reads dialogue flows and agent logs", "see data/flow")
+
+    def source(self, source: Source, recipe: Recipe) -> Source:
+        # Walks are made to order: the sizes say how many of each flow, more than its file asks for as well.
+        return Flows(recipe.size) if isinstance(source, Flows) else source
 
     def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
         clean = next((one for one in records if one.suite == STANDARD), None)

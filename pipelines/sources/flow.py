@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -57,6 +57,10 @@ class Flows(Source):
     licence = "Apache-2.0"
     about = "dialogue flows (YAML or JSON), of which dialogues are walked, and agent logs in the form of CGoDial's flow-based part"
 
+    def __init__(self, size: Callable[[str, str], int | None] = lambda split, flow: None) -> None:
+        """`size` is how many dialogues of a split are walked of a flow; None leaves it to the flow."""
+        self.size = size
+
     def role(self, path: str, head: str) -> Role | None:
         name = file_name(path)
         if name.endswith((".yaml", ".yml", ".json")) and _FLOW.search(head[:4096]) and _NODES.search(head):
@@ -90,7 +94,8 @@ class Flows(Source):
             raise InputError(path, f"is no dialogue flow: {error}", "see schemas/flow.py, and data/flow for examples") from None
         counts = flow.dialogues or DEFAULT_WALKS
         for split in ("train", "valid", "test"):
-            for number in range(counts.get(split, 0)):
+            wanted = self.size(split, flow.flow.lower())
+            for number in range(counts.get(split, 0) if wanted is None else wanted):
                 source_id = f"{flow.flow}-{split}-{number:05d}"
                 record = {"scenario": flow.flow, "language": flow.language, "walked": True, "log": walk(flow, number, split)}
                 yield source_id, "dialogue", msgspec.json.encode(record)

@@ -30,8 +30,8 @@ class ReadFile(Stage):
 
     tags = ("out",)
 
-    def __init__(self, inputs: list[InputFile], licences: dict[str, str]) -> None:
-        self.inputs, self.licences = inputs, licences
+    def __init__(self, inputs: list[InputFile], licences: dict[str, str], recipe: Recipe | None = None) -> None:
+        self.inputs, self.licences, self.recipe = inputs, licences, recipe
 
     def process(self, element: int, side: object = None) -> Iterable[tuple[str, Item]]:
         one = self.inputs[element]
@@ -39,6 +39,8 @@ class ReadFile(Stage):
         try:
             data = files.read_bytes(one.path)
             source = registry.get(one.source)
+            if self.recipe is not None:
+                source = benchmarks.get(self.recipe.benchmark).source(source, self.recipe)
             # The path itself, not how it is shown: its folders can tell the split, however the user named the file.
             for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.path, data)):
                 records += kind == "dialogue"

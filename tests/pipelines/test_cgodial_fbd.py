@@ -168,3 +168,12 @@ def test_a_flow_that_is_no_tree_stops_the_run(tmp_path: Path) -> None:
 def test_other_sources_are_refused(tmp_path: Path) -> None:
     result = call("build", "cgodial-fbd", "--input", DATA / "risawoz", "--output", tmp_path / "out")
     assert result.code == 1 and "reads dialogue flows and agent logs" in result.err
+
+
+def test_sizes_of_the_recipe_override_those_of_the_flows(flows: list[Path], tmp_path: Path) -> None:
+    plain("cgodial-fbd", flows, tmp_path / "out", "suites=standard", "train_size=25", "test_size.parcel=3", "hard_baselines=")
+    sizes = {
+        split: [sum(flow in one.domains for one in records(tmp_path / "out", "standard", split)) for flow in ("parcel", "clinic")]
+        for split in ("train", "test")
+    }
+    assert sizes == {"train": [25, 25], "test": [3, 10]}, "more than the file's 20, fewer than its 10, and its own where nothing is said"
