@@ -325,11 +325,11 @@ class Speech(DialoguePerturber):
     def resolved(self, language: str) -> dict[str, Any]:
         """What the automatic options come to for one language."""
         plan = self._audio(language)
+        effects = augment.load(self.augment).digest if self.augment and self.engine != "text" else ""
         if plan is None:
-            return {"engine": "text", "snr": "auto", "augment": ""} if self.engine == "auto" else {"augment": ""}
+            return {"engine": "text", "snr": "auto", "augment": ""} if self.engine == "auto" else {"augment": effects}
         snr = written_levels(plan.snr) if self.noise in MIX or self.noise == "mix" else self.snr
         noise_name = plan.studio.noise_name(self.noise) if self.noise != "mix" else "mix"
-        effects = augment.load(self.augment).digest if self.augment else ""
         engines = {"tts": plan.studio.tts.digest, "asr": plan.studio.asr.digest}
         return {"engine": "audio", **engines, "snr": snr, "noise": noise_name, "augment": effects}
 
