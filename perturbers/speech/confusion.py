@@ -59,11 +59,11 @@ class Learned(msgspec.Struct, frozen=True):
         bigrams: word -> next word -> count, of the transcripts.
         phones, costs: for `phones.Lexicon`; empty for Chinese.
         curve: [offset in logits, word error rate] pairs, rising.
-        common: words with blanks between them by how rare they are, the most frequent first; every class is half as frequent as the one before. What
-            is in none is rarer than all.
-        hardness: of the logit that a word is misheard [constant, by class of rarity, by logarithm of the number of phones] by logistic regression,
-            and the logit for words of no class, whatever their length: a recogniser expects frequent words and makes them of what it can't make
-            out, so it is the rare ones, names above all, that suffer. Empty where rarity isn't known.
+        common: words with blanks between them by how rare they are, the most frequent first; every class is half as frequent as the one before, the
+            last has all other words of a large dictionary. What is in none is a word that a recogniser never met: most are names.
+        hardness: of the logit that a word is misheard [constant, by class of rarity, by logarithm of the number of phones, of the last class] by
+            logistic regression, and the logit for words of no class, whatever their length: a recogniser expects frequent words and makes them of
+            what it can't make out, so it is the rare ones, names above all, that suffer. Empty where rarity isn't known.
     """
 
     language: str
@@ -239,9 +239,12 @@ class Model:
         if not self.learned.hardness:
             # Words never met are misheard more than those of the training texts.
             return self._mean * (1.0 if met else 1.5)
-        constant, by_rarity, by_length, unlisted = self.learned.hardness
+        constant, by_rarity, by_length, last, unlisted = self.learned.hardness
         rarity = self._rarity.get(word)
-        logit = unlisted if rarity is None else constant + by_rarity * rarity + by_length * math.log(self._neighbours.length(word))
+        logit = unlisted
+        if rarity is not None:
+            of_class = last if rarity == len(self.learned.common) - 1 else by_rarity * rarity
+            logit = constant + of_class + by_length * math.log(self._neighbours.length(word))
         return 1 / (1 + math.exp(-logit))
 
     def _region(self, said: list[str], previous: str, rng: Rng) -> tuple[str, str]:
@@ -279,8 +282,12 @@ class Model:
             options, steps = self._drawn("split", (said[0],), previous)
             if options:
                 return 1, rng.weighted(options, steps)
-        options, steps = self._drawn("one", (said[0],), previous)
-        return 1, rng.weighted(options, steps) if options else said[0]
+        # What sounds like no word is made out as two; what can't be, is not heard.
+        for how in ("one", "split"):
+            options, steps = self._drawn(how, (said[0],), previous)
+            if options:
+                return 1, rng.weighted(options, steps)
+        return 1, ""
 
     def _ranked(self, neighbours: Sequence[tuple[str, float]], previous: str) -> tuple[list[str], list[float]]:
         weights = [math.exp(-_SOUND * distance + _LANGUAGE * self._log_probability(previous, word)) for word, distance in neighbours]
@@ -373,6 +380,8 @@ def load(model: str = "auto", language: str = "") -> Model:
         learned = read_model(Path(model).read_bytes())
     except (OSError, msgspec.DecodeError, EOFError) as error:
         raise OptionError(f"speech: {model} is no model of the text channel: {error}") from error
+    if len(learned.hardness) not in (0, 5):
+        raise OptionError(f"speech: {model} is a text channel of another release of dialmill: train it again from its pairs")
     if language and learned.language != language:
         raise OptionError(f"speech: the text channel {model} is for {learned.language!r}, not {language!r}")
     return Model(learned)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import accumulate
+from functools import cached_property, lru_cache
+from typing import Any
 
 Phones = tuple[str, ...]
 
@@ -29,6 +29,8 @@ _VOWELS = {
     "IY": (2.0, 2.0), "IH": (1.7, 1.7), "EY": (1.4, 1.8), "EH": (1.0, 1.7), "AE": (0.3, 1.7), "AH": (0.8, 1.0), "ER": (1.0, 0.9), "AA": (0.0, 0.5),
     "AO": (0.6, 0.0), "OW": (1.2, 0.1), "UH": (1.6, 0.3), "UW": (2.0, 0.2), "AY": (0.6, 1.2), "AW": (0.4, 0.6), "OY": (1.0, 0.7),
 }  # fmt: skip
+#: Phones as numbers.
+_NUMBERS = {phone: number for number, phone in enumerate((*_VOWELS, *_CONSONANTS))}
 #: What a phone costs that is missing or too much; soft ones cost less.
 _GAP = {"HH": 0.5, "AH": 0.55, "T": 0.6, "D": 0.6, "R": 0.6, "Y": 0.6, "IH": 0.65, "L": 0.7, "N": 0.7, "Z": 0.65, "S": 0.7}
 
@@ -99,11 +101,11 @@ class Lexicon:
         """
         self._phones = {word: tuple(text.split()) for word, text in phones.items()}
         self._costs = {tuple(pair.split()): cost for pair, cost in costs.items()}
-        self._keys: dict[str, list[str]] = defaultdict(list)
-        for word in sorted(set(candidates)):
+        self._words = sorted(word for word in set(candidates) if self.phones(word))
+        self._keys: dict[str, list[int]] = defaultdict(list)
+        for number, word in enumerate(self._words):
             for key in _keys(self.phones(word)):
-                self._keys[key].append(word)
-        self._table: dict[str, dict[str, float]] = {}
+                self._keys[key].append(number)
 
     def phones(self, word: str) -> Phones:
         """The phones of a word, from the dictionary or by its spelling."""
@@ -113,50 +115,53 @@ class Lexicon:
         """What it costs to hear one phone for another."""
         return min(self._costs.get((said, heard), 9.0), base_cost(said, heard))
 
-    def distance(self, said: Phones, heard: Phones, limit: float) -> float:
-        """Weighted edit distance of phone sequences; anything above `limit` once it can't be less."""
-        gaps = [_GAP.get(phone, 0.8) for phone in heard]
-        row = [0.0, *accumulate(gaps)]
-        places = range(1, len(row))
-        for one in said:
-            gap = _GAP.get(one, 0.8)
-            costs = self._table.get(one)
-            if costs is None:
-                costs = self._table[one] = {other: self.cost(one, other) for other in (*_VOWELS, *_CONSONANTS)}
-            diagonal = row[0]
-            row[0] = least = left = diagonal + gap
-            for place in places:
-                above = row[place]
-                value = diagonal + costs[heard[place - 1]]
-                if above + gap < value:
-                    value = above + gap
-                if left + gaps[place - 1] < value:
-                    value = left + gaps[place - 1]
-                diagonal = above
-                row[place] = left = value
-                if value < least:
-                    least = value
-            if least > limit:
-                return least
-        return row[-1]
+    @cached_property
+    def _tables(self) -> tuple[Any, Any, Any, Any]:
+        """The phones of all candidates by number, (words, longest), padded; what each costs that is too much; their lengths; and the costs of
+        confusions, (phones, phones)."""
+        import numpy as np
+
+        spelled = [self.phones(word) for word in self._words]
+        longest = max(map(len, spelled), default=1)
+        codes = np.zeros((len(spelled), longest), np.int8)
+        gaps = np.zeros((len(spelled), longest))
+        for number, phones in enumerate(spelled):
+            codes[number, : len(phones)] = [_NUMBERS[phone] for phone in phones]
+            gaps[number, : len(phones)] = [_GAP.get(phone, 0.8) for phone in phones]
+        table = np.array([[self.cost(one, other) for other in _NUMBERS] for one in _NUMBERS])
+        return codes, gaps, np.array([len(phones) for phones in spelled], np.int64), table
+
+    def distances(self, said: Phones, numbers: Sequence[int]) -> Any:
+        """Weighted edit distances of a phone sequence and the candidates of these numbers, an array."""
+        import numpy as np
+
+        codes, gaps, lengths, table = self._tables
+        chosen = np.asarray(numbers)
+        own = lengths[chosen]
+        width = int(own.max())
+        heard, extra = codes[chosen, :width], gaps[chosen, :width].T
+        row = np.zeros((width + 1, len(chosen)))
+        np.cumsum(extra, axis=0, out=row[1:])
+        for phone in said:
+            gap = _GAP.get(phone, 0.8)
+            changed = table[_NUMBERS[phone]][heard].T
+            best = np.minimum(row[:-1] + changed, row[1:] + gap)
+            row[0] += gap
+            for place in range(width):
+                np.minimum(best[place], row[place] + extra[place], out=row[place + 1])
+        return row[own, np.arange(len(chosen))]
 
     @lru_cache(maxsize=32768)  # noqa: B019  one lexicon lives as long as its process
     def near(self, said: Phones, count: int = 12) -> tuple[tuple[str, float], ...]:
         """The `count` words that sound most like a phone sequence, with their distances, nearest first."""
-        if not said:
+        numbers = sorted({number for key in _keys(said) for number in self._keys.get(key, ())}) if said else []
+        if not numbers:
             return ()
         limit = 0.35 * len(said) + 0.5
-        found: list[tuple[float, str]] = []
-        seen: set[str] = set()
-        for key in _keys(said):
-            for word in self._keys.get(key, ()):
-                if word not in seen:
-                    seen.add(word)
-                    distance = self.distance(said, self.phones(word), limit)
-                    if distance <= limit:
-                        found.append((distance, word))
-        found.sort()
-        return tuple((word, distance) for distance, word in found[:count])
+        distances = self.distances(said, numbers)
+        # Of equal ones the first by name.
+        order = distances.argsort(kind="stable")[:count].tolist()
+        return tuple((self._words[numbers[at]], float(distances[at])) for at in order if distances[at] <= limit)
 
 
 def _keys(phones: Sequence[str]) -> set[str]:

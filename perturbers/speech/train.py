@@ -28,7 +28,8 @@ from .wer import corpus_rate, edit_errors, unify
 
 #: Pairs with more errors than this are hallucinations, not confusions.
 CEILING = 0.8
-#: Classes of rarity, and the power of two that the first begins at: it holds words of at least 1 in 2 ** 7, the last of about 1 in 200,000.
+#: Classes of rarity, and the power of two that the first begins at: it holds words of at least 1 in 2 ** 7, the last but one of about 1 in 200,000;
+#: the last has all other words of the dictionary.
 _CLASSES, _MOST_FREQUENT = 12, 6
 
 
@@ -231,7 +232,10 @@ def _hardness(lexicon: Lexicon, common: Sequence[str], seen: Mapping[str, int], 
     """`Learned.hardness`, by logistic regression over the words that have a class; of the others, all together."""
     rarity = {word: place for place, words in enumerate(common) for word in words.split(" ")}
     names = sorted(set(seen) & set(rarity))
-    table = [[1.0, float(rarity[word]), math.log(max(1, len(lexicon.phones(word))))] for word in names]
+    table = []
+    for word in names:
+        rest = rarity[word] == len(common) - 1
+        table.append([1.0, 0.0 if rest else float(rarity[word]), math.log(max(1, len(lexicon.phones(word)))), float(rest)])
     listed = _logistic(table, [float(seen[word]) for word in names], [float(wrong[word]) for word in names], [0.0] * len(names))
     said, missed = (sum(count for word, count in counts.items() if word not in rarity) for counts in (seen, wrong))
     return [*listed, round(math.log((missed + 1) / (said - missed + 1)), 4)]
@@ -274,12 +278,12 @@ def _common() -> list[str]:
     sphinx = importlib.import_module("pocketsphinx")
     exponent = sphinx.LogMath()
     model = sphinx.NGramModel(sphinx.Config(), exponent, str(_english() / "en-us.lm.bin"))
-    classes: list[list[str]] = [[] for _ in range(_CLASSES)]
+    classes: list[list[str]] = [[] for _ in range(_CLASSES + 1)]
     for word in sorted(_dictionary()):
         # The model's logarithms are to the base 1.0001.
         place = int(-model.prob([word]) * 1e-4 / math.log(2)) - _MOST_FREQUENT
-        if word.isalpha() and place < _CLASSES:
-            classes[max(0, place)].append(word)
+        if word.replace("'", "").isalpha():
+            classes[min(max(0, place), _CLASSES)].append(word)
     return [" ".join(words) for words in classes]
 
 

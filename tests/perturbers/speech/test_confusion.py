@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from perturbers import OptionError
 from perturbers.rng import Rng
 from perturbers.speech.align import Change
 from perturbers.speech.confusion import Model, _whole, load, write_model
-from perturbers.speech.phones import Lexicon, base_cost, guess
+from perturbers.speech.phones import _GAP, Lexicon, base_cost, guess
 from perturbers.speech.sentences import sentences
 from perturbers.speech.speakable import words
 from perturbers.speech.train import learn, main, read_pairs, said_back
@@ -71,8 +72,37 @@ def test_rare_words_suffer_most_and_drag_no_easy_one_along() -> None:
             for place in range(change.i, change.j):
                 wrong[place] += 1
     rates = {word.text: count / 400 for word, count in zip(said, wrong, strict=True)}
-    assert min(rates["kolovrat"], rates["zembla"]) > 0.5
+    # No dictionary has them: they are all but lost, and heard as something else.
+    assert min(rates["kolovrat"], rates["zembla"]) > 0.8
     assert max(rates["want"], rates["thursday"]) < 0.35
+    for name in ("kolovrat", "warkworth", "xq"):
+        heard = [model.distort(words(f"the {name} please", "en"), 0.6, Rng("name", name, number)) for number in range(60)]
+        assert any(heard) and all(name not in change.new.split() for changes in heard for change in changes if change.i <= 1 < change.j)
+
+
+def test_distances_are_edit_distances_of_phones() -> None:
+    """The table of all candidates at once against the plain recurrence."""
+    spelled = {"wok": "W AA K", "walk": "W AO K", "work": "W ER K", "table": "T EY B AH L", "a": "AH", "o": "OW"}
+    lexicon = Lexicon(spelled, {"AA AO": 0.1}, spelled)
+    for said in (("W", "AA", "K"), ("T", "AH", "L"), ("OW",), ("S", "T", "R", "AY", "K", "S")):
+        for number, word in enumerate(sorted(spelled)):
+            heard = spelled[word].split()
+            rows = [[0.0]]
+            for phone in heard:
+                rows[0].append(rows[0][-1] + _GAP.get(phone, 0.8))
+            for one in said:
+                row = [rows[-1][0] + _GAP.get(one, 0.8)]
+                for place, other in enumerate(heard):
+                    changed = rows[-1][place] + lexicon.cost(one, other)
+                    row.append(min(changed, rows[-1][place + 1] + _GAP.get(one, 0.8), row[-1] + _GAP.get(other, 0.8)))
+                rows.append(row)
+            assert lexicon.distances(said, [number])[0] == pytest.approx(rows[-1][-1])
+
+
+def test_a_model_of_another_form_is_refused(tmp_path: Path) -> None:
+    write_model(msgspec.structs.replace(load("auto", "en").learned, hardness=[1.0, 2.0]), tmp_path / "old.json.gz")
+    with pytest.raises(OptionError, match="train it again"):
+        load(str(tmp_path / "old.json.gz"), "en")
 
 
 def test_keyed() -> None:
