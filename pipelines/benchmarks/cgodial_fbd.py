@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pipelines import files
-from pipelines.errors import InputError
+from pipelines.errors import InputError, UsageError
 from pipelines.recipe import Recipe
 from pipelines.sources.base import Source
 from pipelines.sources.flow import NODE, Flows
@@ -47,6 +47,7 @@ class CgodialFbd(Benchmark):
     takes_records = True
 
     def check(self, job: Job) -> None:
+        needs_written(self.name, job.recipe)
         for one in job.inputs:
             if one.source not in ("flow", "dialmill"):
                 raise InputError(one.shown, f"is of {one.source}, and cgodial-fbd reads dialogue flows and agent logs", "see data/flow")
@@ -95,6 +96,16 @@ class CgodialFbd(Benchmark):
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         return {HARD: "cgodial-hard-flows"}
+
+
+def needs_written(benchmark: str, recipe: Recipe) -> None:
+    """Refuses a recipe without the written dialogues, which the other versions of a release stand beside.
+
+    Raises:
+        UsageError: the suite `standard` is missing.
+    """
+    if STANDARD not in recipe.suites:
+        raise UsageError(f"{benchmark} needs the suite {STANDARD!r}, the written dialogues; suites are {', '.join(recipe.suites)}")
 
 
 def scenario(dialogue: Dialogue) -> str:

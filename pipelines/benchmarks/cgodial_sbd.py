@@ -24,7 +24,7 @@ from schemas import Dialogue
 from schemas.dialogue import STANDARD, unpack
 
 from . import Benchmark
-from .cgodial_fbd import keyed
+from .cgodial_fbd import keyed, needs_written
 
 if TYPE_CHECKING:
     from pipelines.build import Job
@@ -94,6 +94,7 @@ class CgodialSbd(Benchmark):
         return SlotRecipe
 
     def check(self, job: Job) -> None:
+        needs_written(self.name, job.recipe)
         for one in job.inputs:
             if one.source != "risawoz":
                 raise InputError(one.shown, f"is of {one.source}, and cgodial-sbd reads RiSAWOZ", "see data/risawoz")

@@ -170,6 +170,14 @@ def test_other_sources_are_refused(tmp_path: Path) -> None:
     assert result.code == 1 and "reads dialogue flows and agent logs" in result.err
 
 
+@pytest.mark.parametrize(("benchmark", "data"), [("cgodial-fbd", "flow"), ("cgodial-sbd", "risawoz")])
+def test_a_release_needs_the_written_dialogues(benchmark: str, data: str, tmp_path: Path) -> None:
+    words = ("build", benchmark, "--input", DATA / data, "--output", tmp_path / "out", "--set")
+    suite = "spoken" if benchmark == "cgodial-sbd" else "asr"
+    result = call(*words, f"suites={suite}")
+    assert result.code == 2 and "needs the suite 'standard'" in result.err and not (tmp_path / "out").exists()
+
+
 def test_sizes_of_the_recipe_override_those_of_the_flows(flows: list[Path], tmp_path: Path) -> None:
     plain("cgodial-fbd", flows, tmp_path / "out", "suites=standard", "train_size=25", "test_size.parcel=3", "hard_baselines=")
     sizes = {
