@@ -65,11 +65,11 @@ def test_a_known_curve_is_moved(studio: Studio, harder: list[tuple[dict[str, flo
     speech = Speech(engine="audio", cache=str(tmp_path))
     assert speech.tunable()
     found = tuning.tune(speech, corpus(90), 5)
-    assert found["en"]["snr"] == {"white": 14.0, "pink": 14.0, "babble": 14.0}
+    assert found["en"]["snr"] == pytest.approx({"white": 14.0, "pink": 14.0, "babble": 14.0}, abs=0.02)
     assert found["en"]["dialogues"] == sorted({one.source_id for one in corpus(90)})
     # The second round measures at the level that the first one asked for, with noise of its own.
     rounds = sorted({(levels["pink"], noise) for levels, noise in harder})
-    assert [level for level, _ in rounds] == [10.0, 14.0] and rounds[0][1] != rounds[1][1]
+    assert [level for level, _ in rounds] == pytest.approx([10.0, 14.0], abs=0.02) and rounds[0][1] != rounds[1][1]
     assert speech.with_tuning(found).given_snr("en") == found["en"]["snr"] and speech.with_tuning(found).given_snr("zh") is None
     # A rebuild doesn't search; other text, another rate or another seed does.
     assert tuning.tune(speech, corpus(90), 5)["en"]["snr"] == found["en"]["snr"] and len(harder) == 6
@@ -90,9 +90,15 @@ def test_without_a_curve_the_level_is_searched(studio: Studio, harder: list[tupl
 
 
 def test_a_kind_of_noise_that_is_harder_than_the_others_gets_less_of_it() -> None:
-    offsets = tuning._shrunk({"white": 0.0, "pink": 9_000.0, "babble": 0.0}, {"white": 3_000, "pink": 3_000, "babble": 3_000})
+    sure = {"white": 20.0, "pink": 20.0, "babble": 20.0}
+    offsets = tuning._shrunk({"white": 0.0, "pink": 60.0, "babble": 0.0}, sure)
     assert 0 < offsets["white"] == offsets["babble"] < 1 < offsets["pink"] < 3
-    assert tuning._shrunk({"pink": 0.0}, {"pink": 0}) == {"pink": 0.0}
+    assert tuning._shrunk({"pink": 0.0}, {"pink": 0.0}) == {"pink": 0.0}
+
+
+def test_where_a_curve_is_flat_levels_do_not_run_away() -> None:
+    # Measured 8 dB off, at a slope that says as good as nothing.
+    assert 0 < tuning._shrunk({"pink": 8 * 0.05}, {"pink": 0.05})["pink"] < 2
 
 
 def test_each_language_has_a_level_of_its_own(monkeypatch: pytest.MonkeyPatch, harder: list[tuple[dict[str, float], int]]) -> None:
@@ -135,7 +141,7 @@ def test_a_chain_tunes_its_links(studio: Studio, harder: list[tuple[dict[str, fl
     chain = parse("typos+speech:engine=audio,cache=off").perturber
     found = chain.tune(corpus(30), 1)
     tuned = chain.with_tuning(found)
-    assert tuned.links[1].snr == "en: babble=14|pink=14|white=14"  # type: ignore[attr-defined]
+    assert tuned.links[1].given_snr("en") == pytest.approx(dict.fromkeys(channel.MIX, 14.0), abs=0.05)  # type: ignore[attr-defined]
 
 
 def test_halves_share_no_dialogue() -> None:
