@@ -57,8 +57,8 @@ class Flows(Source):
     licence = "Apache-2.0"
     about = "dialogue flows (YAML or JSON), of which dialogues are walked, and agent logs in the form of CGoDial's flow-based part"
 
-    def __init__(self, size: Callable[[str, str], int | None] = lambda split, flow: None) -> None:
-        """`size` is how many dialogues of a split are walked of a flow; None leaves it to the flow."""
+    def __init__(self, size: Callable[[str, str], int | None] | None = None) -> None:
+        """`size` is how many dialogues of a split are walked of a flow; None, or none for a split, leaves it to the flow."""
         self.size = size
 
     def role(self, path: str, head: str) -> Role | None:
@@ -94,7 +94,7 @@ class Flows(Source):
             raise InputError(path, f"is no dialogue flow: {error}", "see schemas/flow.py, and data/flow for examples") from None
         counts = flow.dialogues or DEFAULT_WALKS
         for split in ("train", "valid", "test"):
-            wanted = self.size(split, flow.flow.lower())
+            wanted = self.size(split, flow.flow.lower()) if self.size is not None else None
             for number in range(counts.get(split, 0) if wanted is None else wanted):
                 source_id = f"{flow.flow}-{split}-{number:05d}"
                 record = {"scenario": flow.flow, "language": flow.language, "walked": True, "log": walk(flow, number, split)}
