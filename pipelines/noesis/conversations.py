@@ -49,7 +49,8 @@ def gather(log: Log, nicks: Nicks, links: Sequence[tuple[int, int]], sure: dict[
     start = min((message for _, message in links), default=0)
     for group in conversations(links):
         talk = [log.lines[at] for at in group if at >= start and log.lines[at].is_talk]
-        said = tuple(line for line in talk if not (recipe.drop_bots and line.is_bot))
+        # Bots that talk alone are a conversation too: one that the filters refuse.
+        said = tuple(line for line in talk if not (recipe.drop_bots and line.is_bot)) or tuple(talk)
         if not said:
             continue
         known = [sure.get(line.line, 1.0) for line in said]
@@ -61,6 +62,8 @@ def gather(log: Log, nicks: Nicks, links: Sequence[tuple[int, int]], sure: dict[
 
 def refusal(made: Conversation, nicks: Nicks, recipe: LogRecipe) -> RecordError | None:
     """Why the recipe's filters refuse a conversation, None if they don't. The first that refuses is told."""
+    if recipe.drop_bots and all(line.is_bot for line in made.messages):
+        return RecordError("bots_alone", f"{made.messages[0].nick}: {made.messages[0].text}")
     counts = Counter(made.people)
     who = ", ".join(sorted({line.nick for line in made.messages}))
     if len(counts) < recipe.min_participants:
