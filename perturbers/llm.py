@@ -92,9 +92,10 @@ class Client:
             raise LlmError("llm_failed: endpoint down")
         try:
             answer = self._call(request)
-        except LlmError:
+        except LlmError as error:
+            # Nobody there: that was tried a few times already.
             with self._lock:
-                self._failures += 1
+                self._failures += _CALLS if str(error).endswith("no connection") else 1
             raise
         self._failures = 0
         _keep(kept, json.dumps(answer._asdict(), ensure_ascii=False).encode())

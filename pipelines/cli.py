@@ -20,6 +20,8 @@ from schemas.version import VERSION
 if TYPE_CHECKING:
     from pipelines.verify import Findings
 
+_INTERRUPTED = "interrupted; nothing was written"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
@@ -46,10 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return _fail("interrupted; nothing was written", 1)
+        return _fail(_INTERRUPTED, 1)
     except OSError as error:
         return _fail(f"{error.filename or 'the run'}: {error.strerror or error}; nothing was written", 1)
     except Exception as error:
+        if str(error).startswith("KeyboardInterrupt"):  # as Beam tells it of its stages
+            return _fail(_INTERRUPTED, 1)
         if os.environ.get("DIALMILL_TRACEBACK"):
             raise
         about = " ".join(str(error).split())

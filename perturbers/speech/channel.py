@@ -238,7 +238,7 @@ class Speech(DialoguePerturber):
 
     def given_snr(self, language: str = "") -> dict[str, float] | None:
         """The SNR that `snr` gives for each kind of noise, in dB; None where it is to be found."""
-        given = parse_levels(self.snr, self.kinds())
+        given = parse_levels(self.snr, self.kinds(), self.languages)
         return given.get(language, given.get(""))
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from math import isfinite
 
 from ..base import OptionError
@@ -11,12 +11,13 @@ from ..base import OptionError
 AUTOMATIC = ("auto", "curve")
 
 
-def parse_levels(text: str, kinds: Sequence[str]) -> dict[str, dict[str, float]]:
+def parse_levels(text: str, kinds: Sequence[str], languages: Set[str]) -> dict[str, dict[str, float]]:
     """SNRs in dB by language ("" for all others) and kind of noise; a language whose level is to be found is left out.
 
     Args:
         text: "auto", "curve", "12", "white=14|pink=10|babble=16", or those by language: "en: white=14|pink=10|babble=16; zh: 9".
         kinds: the kinds of noise, each of which needs a level.
+        languages: those that may be named.
 
     Raises:
         OptionError: it is none of these.
@@ -24,10 +25,12 @@ def parse_levels(text: str, kinds: Sequence[str]) -> dict[str, dict[str, float]]
     found: dict[str, dict[str, float]] = {}
     for part in text.split(";"):
         language, colon, levels = part.rpartition(":")
+        if colon and language.strip() not in languages:
+            raise OptionError(f"speech: snr names the language {language.strip()!r}; there are: {', '.join(sorted(languages))}")
         if levels.strip() in AUTOMATIC:
             continue
         one = _levels(levels, kinds)
-        if one is None or bool(colon) != bool(language.strip()) or language.strip() in found:
+        if one is None or language.strip() in found:
             raise OptionError(
                 f"speech: snr must be auto, a number of dB, or one for each kind ({'|'.join(f'{kind}=10' for kind in kinds)}), "
                 f"of each language if they differ (en: 12; zh: 9), not {text!r}"

@@ -50,13 +50,13 @@ def subset_files(files: Mapping[str, str], few_shot: float, split_of: Callable[[
 
 def check_subsets(root: Path, manifest: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """(what was checked, what is wrong): the records of every subset stand in the whole file, as they are."""
-    paths = {item["path"] for item in manifest["outputs"]}
-    sound = dict.fromkeys(SUBSETS, 0)
+    records = {item["path"]: item["records"] or 0 for item in manifest["outputs"]}
+    sound: dict[str, list[int]] = {}
     problems: list[str] = []
-    for path in sorted(paths):
+    for path in sorted(records):
         for subset in SUBSETS:
             whole = path.replace(f"{_ROOT}{subset}/", _ROOT, 1)
-            if whole == path or whole not in paths:
+            if whole == path or whole not in records:
                 continue
             left = {hashlib.sha256(line).digest(): line[:80] for line in _records(root / path)}
             for line in _records(root / whole) if left else ():
@@ -64,8 +64,8 @@ def check_subsets(root: Path, manifest: Mapping[str, Any]) -> tuple[list[str], l
             if left:
                 problems.append(f"{path}: holds {len(left)} records that {whole} doesn't, the first: {next(iter(left.values()))!r}")
             else:
-                sound[subset] += 1
-    checked = [f"{_ROOT}{subset}: {number} files, each a part of the one it repeats" for subset, number in sound.items() if number]
+                sound.setdefault(subset, []).append(records[path])
+    checked = [f"{_ROOT}{subset}: {sum(some)} records in {len(some)} files, each a part of the one it repeats" for subset, some in sound.items()]
     return ([] if problems else checked), problems
 
 

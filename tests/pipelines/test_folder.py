@@ -82,6 +82,16 @@ def test_an_interrupted_run_cleans_up_and_says_so(number: int, source: Path, tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 
+def test_an_interrupt_inside_a_stage_is_no_fault(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipelines.stages.mill.Mill.process", interrupted)
+    result = call("build", "splits", "--input", source, "--output", tmp_path / "new/out", "--quiet")
+    assert (result.code, result.err) == (1, "dialmill: interrupted; nothing was written\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
 def test_two_runs_into_one_folder(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = _start(source, out)

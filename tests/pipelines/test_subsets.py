@@ -89,3 +89,24 @@ def test_what_is_not_in_the_whole_file_is_found(advising: Path) -> None:
         assert len(problems) == 1 and "holds 1 records that release/advising_train_subtask_1.json doesn't" in problems[0]
     finally:
         path.write_bytes(before)
+
+
+def test_labels_that_are_held_out_are_in_no_subset(tmp_path: Path) -> None:
+    settings = ("held_out_labels=true", "hard_threshold=0", "hard_baselines=")
+    plain("noesis-advising", [DATA / "advising"], tmp_path / "advising", "partials=5", "subtasks=1", *settings)
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "raddle", "suites=standard", *settings)
+    plain("dstc9-track1", [DATA / "risawoz"], tmp_path / "dstc9", "suites=standard,knowledge", *settings)
+    plain("cgodial-rbd", [DATA / "ecd"], tmp_path / "ecd", "suites=standard", *settings)
+    for name, told in (
+        ("advising", "options-for-correct-answers"),
+        ("raddle", '"belief"'),
+        ("dstc9", '"target"'),
+        ("ecd", "options-for-correct-answers"),
+    ):
+        root = tmp_path / name
+        hidden = [path.read_text("utf-8") for path in (root / "labels/release/test_hard").rglob("*.json")]
+        shown = [path.read_text("utf-8") for path in (root / "release/test_hard").rglob("*.json") if path.name != "output_schema.json"]
+        assert any(len(text) > 10 for text in shown) and not any(told in text for text in shown), name
+        assert name == "advising" or any(told in text for text in hidden), name
+        assert not list((root / "release/test_hard").rglob("*.tsv"))
+        assert call("verify", root).code == 0

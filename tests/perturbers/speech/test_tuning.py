@@ -115,15 +115,17 @@ def test_each_language_has_a_level_of_its_own(monkeypatch: pytest.MonkeyPatch, h
     assert Speech(engine="audio", cache="off", snr=tuned.params["snr"]).snr == tuned.snr
 
 
-@pytest.mark.parametrize("text", ["", "x", "nan", "white=1", "white=1|pink=2|babble=inf", "en:", "en: 12; en: 13", ": 12", "12; 13", "en: 12; zh"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "nan", "white=1", "white=1|pink=2|babble=inf", "en:", "en: 12; en: 13", ": 12", "eng: 12", "12; 13", "en: 12; zh"]
+)
 def test_levels_that_are_none(text: str) -> None:
-    with pytest.raises(OptionError, match="snr must be"):
-        parse_levels(text, channel.MIX)
+    with pytest.raises(OptionError, match=r"snr (must be|names the language)"):
+        parse_levels(text, channel.MIX, Speech.languages)
 
 
 def test_levels_by_language_and_kind() -> None:
-    assert parse_levels("auto", channel.MIX) == {} == parse_levels("en: auto; zh: curve", channel.MIX)
-    assert parse_levels("en: 12; zh: white=1|pink=-2|babble=3.5", channel.MIX) == {
+    assert parse_levels("auto", channel.MIX, Speech.languages) == {} == parse_levels("en: auto; zh: curve", channel.MIX, Speech.languages)
+    assert parse_levels("en: 12; zh: white=1|pink=-2|babble=3.5", channel.MIX, Speech.languages) == {
         "en": {"white": 12.0, "pink": 12.0, "babble": 12.0},
         "zh": {"white": 1.0, "pink": -2.0, "babble": 3.5},
     }
