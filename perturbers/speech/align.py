@@ -119,6 +119,7 @@ def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language
     """Edits over `text`, whose words are `source`, for changes in order that split no written token."""
     blank = "" if language == "zh" else " "
     found: list[Edit] = []
+    opened = 0  # the word up to which nothing of a sentence's beginning is left
     for i, j, new in changes:
         if i == j:
             if not new:
@@ -136,10 +137,11 @@ def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language
             start, end = source[i].start, source[j - 1].end
             if not new:
                 # The blanks before a word go with it; at the beginning of a sentence, what follows it up to the next word.
-                if i and not _ENDS_SENTENCE.search(text, source[i - 1].end, start):
+                if i != opened and not _ENDS_SENTENCE.search(text, source[i - 1].end, start):
                     start = _back(text, start, found[-1].end if found else 0)
                 else:
                     end = source[j].start if j < len(source) else end
+                    opened = j
             edit = Edit(start, end, new)
         found.append(edit)
     return found

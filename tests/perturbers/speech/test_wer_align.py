@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perturbers.speech.align import lay
+from perturbers.speech.align import Change, edits, lay
 from perturbers.speech.sounds import likeness
+from perturbers.speech.speakable import words
 from perturbers.speech.wer import Errors, corpus_rate, edit_errors, errors, raw_errors, unify
 from schemas import Dialogue, SlotValues, Span, Turn
+from schemas.edits import edit_text
 from schemas.validate import check_dialogue
 
 
@@ -110,3 +112,19 @@ def test_likeness() -> None:
     assert likeness("wok", "walk", "en") > 0.45 > likeness("east", "mountain", "en")
     assert likeness("four", "for", "en") > 0.8
     assert likeness("川菜馆", "穿太管", "zh") > 0.6
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "left"),
+    [
+        ("Do you have it ?", [(0, 1, ""), (1, 2, "")], "have it ?"),
+        ("Fine . Do you have it ?", [(1, 2, ""), (2, 3, "")], "Fine . have it ?"),
+        ("Do you have it ?", [(1, 2, ""), (2, 3, "")], "Do it ?"),
+        ("Do you have it ?", [(0, 1, ""), (2, 3, "")], "you it ?"),
+        ("你，好吗", [(0, 1, ""), (1, 2, "")], "吗"),
+    ],
+)
+def test_words_that_are_not_heard_leave_no_blanks(text: str, changes: list[tuple[int, int, str]], left: str) -> None:
+    language = "zh" if text[0] > "z" else "en"
+    said = words(text, language)
+    assert edit_text(text, edits(text, said, [Change(*one) for one in changes], language)) == left
