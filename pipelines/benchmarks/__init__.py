@@ -51,7 +51,7 @@ class Benchmark(ABC):
         """The benchmark's own end of the graph, for what needs more than one dialogue at a time, such as candidate pools.
 
         Args:
-            records: (source id, packed (split or None, squeezed dialogue, extra)) of every dialogue that was read and passed the filters.
+            records: (source id, packed `stages.base.Milled`) of every dialogue that was read and passed the filters.
 
         Returns:
             Outputs of the applied stages, whose "out" collections go to the sink, and whose books to the books.
@@ -83,11 +83,6 @@ class Benchmark(ABC):
         """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs. What a record of a subset
         contributes stands in that subset's files too."""
         return ()
-
-    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
-        """What the source keeps beside a dialogue, as `finish` gets it; with a mark of the subsets that it is in, where that is needed: `hard` are
-        the ids of its records in `test_hard`, `few` says whether it is a few-shot one."""
-        return extra
 
     def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
         """The pieces of release files that hold a dialogue in all its suites and variants.

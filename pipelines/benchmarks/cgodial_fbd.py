@@ -19,7 +19,7 @@ from pipelines.errors import InputError, UsageError
 from pipelines.recipe import Recipe
 from pipelines.sources.base import Source
 from pipelines.sources.flow import NODE, Flows
-from pipelines.stages.base import Item, Out, Stage, unsqueeze
+from pipelines.stages.base import Item, Out, Stage, read_milled, unsqueeze
 from schemas import Dialogue, Turn
 from schemas.dialogue import STANDARD, unpack
 from schemas.flow import REJECTED, FlowError, read_flow
@@ -76,9 +76,6 @@ class CgodialFbd(Benchmark):
             # A log's own transcripts are not the variants, of which some may be hard.
             places = [] if extra else [place for place, one in enumerate(variants) if one.dialogue_id in hard]
             yield Out(HARD, order, 1, keyed(clean.source_id, hard_versions(clean, variants, places)))
-
-    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
-        return msgspec.msgpack.encode((bool(extra), few))
 
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         paths = [one.path for one in job.inputs if one.source == "flow"]
@@ -166,17 +163,16 @@ class SeenIntents(Stage):
     """Which action follows which intent in a dialogue, keyed by scenario, and its split."""
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        split, packed, beside = msgspec.msgpack.decode(element[1], type=tuple[str | None, bytes, bytes])
-        if split is None:
+        milled = read_milled(element[1])
+        if milled.split is None:
             return
-        logged, few = msgspec.msgpack.decode(beside, type=tuple[bool, bool])
-        dialogue = unpack(unsqueeze(packed))
+        dialogue = unpack(unsqueeze(milled.packed))
         pairs = [
             (intent, action)
             for turn, answer in zip(dialogue.turns, dialogue.turns[1:], strict=False)
             if turn.speaker == "user" and (intent := node_of(turn)) not in (None, REJECTED) and (action := node_of(answer)) is not None
         ]
-        yield "main", (scenario(dialogue), msgspec.msgpack.encode(("seen", split, logged, few, pairs)))
+        yield "main", (scenario(dialogue), msgspec.msgpack.encode(("seen", milled.split, bool(milled.extra), milled.few, pairs)))
 
 
 class GivenIntents(Stage):

@@ -9,7 +9,7 @@ stand in a random order and are told by their ids. CGoDial's loader puts the rig
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from pipelines.errors import InputError, RecordError, UsageError
 from pipelines.noesis import audit
 from pipelines.noesis.examples import Example, example_number, option, record, release_path
 from pipelines.recipe import Recipe
-from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, read_milled, unsqueeze
 from pipelines.stages.subsets import FEW as FEW_SHOT
 from pipelines.stages.subsets import HARD as TEST_HARD
 from pipelines.stages.subsets import repeated, subset_files
@@ -100,9 +100,6 @@ class CgodialRbd(Benchmark):
         step = Step(_JUDGED, None, None, "selected", reasons=(f"mean_accuracy: {mean:.3f}", f"near_equal_candidates: {len(given) - len(wrong)}"))
         return dialogue.replace(lineage=(*dialogue.lineage, step)), retrieval.priority(mean, key_number(seed, _JUDGED, dialogue.source_id))
 
-    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
-        return msgspec.msgpack.encode((msgspec.msgpack.decode(extra, type=list[str]), bool(hard), few))
-
     def finish(self, engine: Engine, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, RetrievalRecipe)
         pool = engine.combine("gather responses", Responses(job.seed), records)
@@ -142,10 +139,10 @@ class Responses:
 
     def add(self, state: dict[str, list[tuple[int, str, str]]], item: Item) -> dict[str, list[tuple[int, str, str]]]:
         """Adds the response of one dialogue."""
-        split, packed, _ = msgspec.msgpack.decode(item[1], type=tuple[str | None, bytes, bytes])
-        if split is not None:
-            answer = unpack(unsqueeze(packed)).turns[-1].utterance
-            mine = state.setdefault(split, [])
+        milled = read_milled(item[1])
+        if milled.split is not None:
+            answer = unpack(unsqueeze(milled.packed)).turns[-1].utterance
+            mine = state.setdefault(milled.split, [])
             mine.append((key_number(self.seed, _STEP, "pool", answer), item[0], answer))
             if len(mine) > 2 * _POOL:
                 mine[:] = nsmallest(_POOL, mine)
@@ -192,13 +189,14 @@ class ChooseCandidates(Stage):
 
     def process(self, element: Item, side: dict[str, list[tuple[str, str]]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
-        split, packed, extra = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
+        milled = read_milled(data)
+        split, hard = milled.split, bool(milled.hard)
         if split is None:
             return
-        own, hard, few = msgspec.msgpack.decode(extra, type=tuple[list[str], bool, bool])
+        own = msgspec.msgpack.decode(milled.extra, type=list[str])
         counted = self.books.stage("examples")
         counted.entered += 1
-        clean = unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
+        clean = unpack(unsqueeze(milled.packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
         *context, answer = [turn.utterance for turn in clean.turns]
         pool = [text for other, text in (side or {}).get(split, ()) if other != source_id]
         count = self.recipe.candidate_numbers[split] - 1
@@ -228,7 +226,7 @@ class ChooseCandidates(Stage):
         for hidden in (False, True) if blind else (False,):
             place = f"labels/{path}" if blind and not hidden else path
             pieces.append(Out(place, order, 1, record(example, [option(answer)], options, "dstc7", hidden)))
-        for out in repeated(pieces, [*([FEW_SHOT] if few else []), *([TEST_HARD] if hard else [])]):
+        for out in repeated(pieces, [*([FEW_SHOT] if milled.few else []), *([TEST_HARD] if hard else [])]):
             yield "out", out.item(self.shards)
 
     def _heard(self, clean: Dialogue) -> Dialogue:

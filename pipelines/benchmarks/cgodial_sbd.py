@@ -19,7 +19,7 @@ from perturbers import Chain, OptionError, Perturber, get
 from pipelines.cgodial import slots
 from pipelines.errors import InputError, UsageError
 from pipelines.recipe import Recipe
-from pipelines.stages.base import Item, Out, Stage, unsqueeze
+from pipelines.stages.base import Item, Out, Stage, read_milled, unsqueeze
 from schemas import Dialogue
 from schemas.dialogue import STANDARD, unpack
 
@@ -138,11 +138,11 @@ class SeenSlots(Stage):
     """The slots of a dialogue's states and acts, keyed by domain."""
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        split, packed, _ = msgspec.msgpack.decode(element[1], type=tuple[str | None, bytes, bytes])
-        if split is None:
+        milled = read_milled(element[1])
+        if milled.split is None:
             return
         found: dict[str, set[str]] = {}
-        for turn in unpack(unsqueeze(packed)).turns:
+        for turn in unpack(unsqueeze(milled.packed)).turns:
             for domain, slot in [(one.domain, one.slot) for one in turn.state] + [(act.domain, str(act.slot)) for act in turn.acts if act.slot]:
                 found.setdefault(domain, set()).add(slot)
         for domain, names in sorted(found.items()):

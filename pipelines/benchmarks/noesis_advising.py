@@ -8,7 +8,7 @@ with train; ``advising_test_case1_subtask_N.json`` do (the organisers' first tes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,13 +21,12 @@ from pipelines.noesis import pool
 from pipelines.noesis.cuts import places
 from pipelines.noesis.examples import Example, example_number, release_path
 from pipelines.noesis.keys import candidate_key, hashes, key_hash
-from pipelines.noesis.marks import mark, marked
 from pipelines.noesis.recipe import AdvisingRecipe
 from pipelines.noesis.release import release_files, schema_of, split_of
-from pipelines.noesis.stages import contribution, example_shards, packed_example, selection
+from pipelines.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
 from pipelines.recipe import Recipe
 from pipelines.sources.advising import Extra, course_records
-from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, read_milled, unsqueeze
 from pipelines.stages.subsets import SUBSETS, repeated, subset_files
 from schemas import Dialogue
 from schemas.dialogue import unpack
@@ -79,9 +78,6 @@ class NoesisAdvising(Benchmark):
         found[CONVERSATIONS] = "noesis-conversations"
         return found | subset_files(found, recipe.few_shot, self.split_of)
 
-    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
-        return mark(extra, hard, few)
-
     def split_of(self, path: str) -> str | None:
         return split_of(path)
 
@@ -98,7 +94,7 @@ class TrainingIds:
 
     def add(self, state: list[str], item: Item) -> list[str]:
         """Adds one, if it is for training."""
-        if msgspec.msgpack.decode(item[1], type=tuple[str | None, bytes, bytes])[0] == "train":
+        if read_milled(item[1]).split == "train":
             state.append(item[0])
         return state
 
@@ -124,10 +120,10 @@ class WordConversations(Stage):
 
     def process(self, element: Item, side: list[str] | None = None) -> Iterable[tuple[str, Item]]:
         _, data = element
-        split, packed, kept = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
-        dialogue = unpack(unsqueeze(packed))
-        extra, subsets = marked(kept)
-        beside = msgspec.msgpack.decode(extra, type=Extra)
+        milled = read_milled(data)
+        split, subsets = milled.split, subsets_of(milled)
+        dialogue = unpack(unsqueeze(milled.packed))
+        beside = msgspec.msgpack.decode(milled.extra, type=Extra)
         wordings = [[turn.utterance, *other] for turn, other in zip(dialogue.turns, beside.paraphrases, strict=True)]
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
         for turn, texts in zip(dialogue.turns, wordings, strict=True):

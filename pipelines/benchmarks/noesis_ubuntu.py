@@ -8,7 +8,7 @@ Release files: ``release/ubuntu_{train,dev,test}_subtask_N.json``, ground truth 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,12 +20,11 @@ from pipelines.noesis.conversations import Line
 from pipelines.noesis.cuts import cut
 from pipelines.noesis.examples import Example, example_number, release_path
 from pipelines.noesis.keys import hashes
-from pipelines.noesis.marks import mark, marked
 from pipelines.noesis.recipe import UbuntuRecipe
 from pipelines.noesis.release import release_files, schema_of, split_of
-from pipelines.noesis.stages import contribution, example_shards, packed_example, selection
+from pipelines.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
 from pipelines.recipe import Recipe
-from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from pipelines.stages.base import Item, Out, Reject, Stage, dialogue_order, read_milled, unsqueeze
 from pipelines.stages.subsets import subset_files
 from schemas import Dialogue
 from schemas.dialogue import unpack
@@ -69,9 +68,6 @@ class NoesisUbuntu(Benchmark):
             found[POOL] = ""
         return found | ({MANUALS: "noesis-manuals"} if recipe.knowledge else {})
 
-    def marked(self, extra: bytes, hard: Set[str], few: bool) -> bytes:
-        return mark(extra, hard, few)
-
     def split_of(self, path: str) -> str | None:
         return split_of(path)
 
@@ -89,9 +85,9 @@ class CutConversations(Stage):
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
-        split, packed, beside = msgspec.msgpack.decode(data, type=tuple[str | None, bytes, bytes])
-        extra, subsets = marked(beside)
-        dialogue = unpack(unsqueeze(packed))
+        milled = read_milled(data)
+        split, extra, subsets = milled.split, milled.extra, subsets_of(milled)
+        dialogue = unpack(unsqueeze(milled.packed))
         cuts = {subtask: cut(dialogue, self.seed, subtask, self.recipe.min_context) for subtask in self.recipe.subtasks}
         helpers = [turn for turn in dialogue.turns if turn.speaker == "system"]
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]

@@ -13,8 +13,9 @@ from perturbers.rng import Rng, key_number
 from pipelines import files
 from pipelines.books import Books
 from pipelines.sinks.parts import part_path
-from pipelines.stages.base import Item, Out, Stage, squeeze, unsqueeze
-from pipelines.stages.subsets import HARD, in_subset
+from pipelines.stages.base import Item, Milled, Out, Stage, squeeze, unsqueeze
+from pipelines.stages.subsets import FEW, HARD, in_subset
+from schemas.dialogue import STANDARD
 
 from . import audit, examples
 from .draw import Draw
@@ -45,6 +46,12 @@ def contribution(text: str, flags: int) -> Iterable[tuple[str, Item]]:
 def packed_example(path: str, example: Example, shards: int) -> tuple[str, Item]:
     """An example on its way to its file."""
     return "example", (f"{path}\t{example.order[0] * shards // 256}", squeeze(msgspec.msgpack.encode(example)))
+
+
+def subsets_of(milled: Milled) -> list[str]:
+    """The subsets that the examples of a conversation are in: few_shot, or test_hard where its unperturbed record is hard, whose text they have."""
+    standard = any(name.split("/")[-2] == STANDARD for name in milled.hard)
+    return [*([FEW] if milled.few else []), *([HARD] if standard else [])]
 
 
 class PoolShard(Stage):

@@ -38,6 +38,25 @@ class Stage(ABC):
         """Everything that comes of one element."""
 
 
+class Milled(msgspec.Struct, array_like=True):
+    """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), itself packed and squeezed, what its source keeps beside
+    it, whether it is a few-shot one, and the ids of those of its records that are in test_hard."""
+
+    split: str | None
+    packed: bytes
+    extra: bytes
+    few: bool = False
+    hard: list[str] = []
+
+    def item(self, source_id: str) -> Item:
+        """The dialogue as it travels."""
+        return source_id, msgspec.msgpack.encode(self)
+
+
+#: The dialogue of an item.
+read_milled = msgspec.msgpack.Decoder(Milled).decode
+
+
 class Out(NamedTuple):
     """A piece of an output file.
 

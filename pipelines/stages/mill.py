@@ -21,7 +21,7 @@ from schemas.dialogue import STANDARD, encode, unpack
 from schemas.validate import Validator, check_dialogue
 
 from . import heard, lessons, tuning
-from .base import Item, Out, Reject, Stage, dialogue_order, unsqueeze
+from .base import Item, Milled, Out, Reject, Stage, dialogue_order, unsqueeze
 from .hard import hard_copy
 from .overlap import banded, signature
 from .pools import bind
@@ -84,7 +84,7 @@ class Mill(Stage):
         counted.entered += 1
         if split is None:
             if self.benchmark.takes_records:
-                yield "record", (source_id, msgspec.msgpack.encode((split, packed, self.benchmark.marked(extra, frozenset(), False))))
+                yield "record", Milled(split, packed, extra).item(source_id)
             self.books.reject("split", reason)
             evidence = ", ".join(unpack(unsqueeze(packed)).domains) if reason == "unseen_domain" else fact.group
             yield "out", Reject("split", reason, evidence, file, index, source_id).out().item(1)
@@ -125,7 +125,7 @@ class Mill(Stage):
             for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra, self.hard, self.few):
                 yield "out", out.item(self.shards)
         if self.benchmark.takes_records:
-            yield "record", (source_id, msgspec.msgpack.encode((split, packed, self.benchmark.marked(extra, self.hard, self.few))))
+            yield "record", Milled(split, packed, extra, self.few, sorted(self.hard)).item(source_id)
 
     def _injected(self, source: Dialogue) -> Dialogue:
         """The dialogue with what the benchmark puts into it."""
