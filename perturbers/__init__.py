@@ -1,11 +1,11 @@
 """What can happen to a dialogue: plain Python, usable in a notebook, no Beam.
 
-from perturbers import get
+from dialmill.perturbers import get
 typos = get("typos")(rate=0.1)
 variant = typos.perturb(dialogue, seed=1)
 """
 
-from .base import Chain, Changed, OptionError, Perturber, Skipped, TurnPerturber, variants
-from .registry import Suite, get, names, parse
+from dialmill.perturbers.core.contract import Chain, Changed, OptionError, Perturber, Skipped, TurnPerturber, variants
+from dialmill.perturbers.core.registry import Suite, get, names, parse
 
 __all__ = ["Chain", "Changed", "OptionError", "Perturber", "Skipped", "Suite", "TurnPerturber", "get", "names", "parse", "variants"]

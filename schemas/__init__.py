@@ -1,6 +1,6 @@
 """What a record is: the ground floor of dialmill. Imports nothing else of ours."""
 
-from .dialogue import (
+from dialmill.schemas.dialogue import (
     DONTCARE,
     INSERTED,
     STANDARD,
@@ -17,7 +17,7 @@ from .dialogue import (
     Step,
     Turn,
 )
-from .edits import EditError, apply_edits
+from dialmill.schemas.edits import EditError, apply_edits
 
 __all__ = [
     "DONTCARE",

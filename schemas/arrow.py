@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .validator import load
+from dialmill.schemas.validator import load
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,7 @@ def arrow_schema(name: str = "dialogue", params: Params | None = None) -> pa.Sch
     """The Arrow schema of the record that the JSON Schema `name` describes; every field is nullable.
 
     Args:
-        name: one of `schemas.validate.names()` that describes an object.
+        name: one of `dialmill.schemas.validate.names()` that describes an object.
         params: the fields of objects with free keys, which in a dialogue are the options in ``lineage[].params``: all options of all steps
             of the suite. Without any, that column is of type null.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .dialogue import Edit, Span, Turn
+from dialmill.schemas.dialogue import Edit, Span, Turn
 
 
 class EditError(ValueError):

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .flow import load_yaml
-from .records import validate_line, validate_record, validator
-from .strict_json import JsonError, parse
-from .validator import Problem, names, show
+from dialmill.schemas.flow import load_yaml
+from dialmill.schemas.records import validate_line, validate_record, validator
+from dialmill.schemas.strict_json import JsonError, parse
+from dialmill.schemas.validator import Problem, names, show
 
 #: What a file's name says, where its content says nothing (an empty list).
 _BY_NAME = {
@@ -159,8 +159,7 @@ def _line_kind(path: Path) -> str:
 def _parquet(path: Path, report: Report) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from .arrow import arrow_schema, read_rows
+    from dialmill.schemas.arrow import arrow_schema, read_rows
 
     report.schema = report.schema or "dialogue"
     try:

@@ -19,10 +19,9 @@ from typing import Any
 
 import msgspec
 import yaml
-
-from .dialogue import Record
-from .strict_json import JsonError, parse
-from .validator import Problem, Validator
+from dialmill.schemas.dialogue import Record
+from dialmill.schemas.strict_json import JsonError, parse
+from dialmill.schemas.validator import Problem, Validator
 
 #: The class of user turns that no node of the flow stands for (CGoDial's name of it).
 REJECTED = "拒识"

@@ -6,12 +6,11 @@ import functools
 from typing import Any
 
 import msgspec
-
-from .dialogue import Dialogue
-from .flow import flow_problems
-from .semantics import dialogue_faults
-from .strict_json import JsonError, parse
-from .validator import Problem, Validator, show
+from dialmill.schemas.dialogue import Dialogue
+from dialmill.schemas.flow import flow_problems
+from dialmill.schemas.semantics import dialogue_faults
+from dialmill.schemas.strict_json import JsonError, parse
+from dialmill.schemas.validator import Problem, Validator, show
 
 
 @functools.cache

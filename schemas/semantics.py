@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import isfinite
 
-from .dialogue import Dialogue, Span, Turn
-from .edits import EditError, check_edits, edit_text
+from dialmill.schemas.dialogue import Dialogue, Span, Turn
+from dialmill.schemas.edits import EditError, check_edits, edit_text
 
 
 def check_dialogue(dialogue: Dialogue) -> list[str]:

@@ -56,7 +56,7 @@ class Problem:
 
 def names() -> tuple[str, ...]:
     """Names of all schemas, sorted."""
-    files = resources.files("schemas").joinpath("json").iterdir()
+    files = resources.files("dialmill.schemas").joinpath("json").iterdir()
     return tuple(sorted(file.name[: -len(_SUFFIX)] for file in files if file.name.endswith(_SUFFIX)))
 
 
@@ -68,7 +68,7 @@ def load(name: str) -> dict[str, Any]:
     """
     if name not in names():
         raise KeyError(f"no schema {name!r}; there are: {', '.join(names())}")
-    loaded: dict[str, Any] = json.loads(resources.files("schemas").joinpath("json", name + _SUFFIX).read_text("utf-8"))
+    loaded: dict[str, Any] = json.loads(resources.files("dialmill.schemas").joinpath("json", name + _SUFFIX).read_text("utf-8"))
     return loaded
 
 

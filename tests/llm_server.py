@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from perturbers import llm
+from dialmill.perturbers.rewording import llm
 
 #: What the server does: an answer's text, or (status, headers, body).
 Reply = str | tuple[int, dict[str, str], bytes]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from schemas import Dialogue, Turn
+from dialmill.schemas import Dialogue, Turn
 
 #: Labels that stand for no words of a text.
 _NO_WORDS = {"", "?", "yes", "no", "none", "dontcare", "not mentioned", "是", "否", "无"}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from dialmill.schemas import Act, Dialogue, Edit, Goal, SkippedTurn, SlotName, SlotValues, Snippet, Span, Step, Turn
+from dialmill.schemas.edits import edit_text
 from hypothesis import strategies as st
-
-from schemas import Act, Dialogue, Edit, Goal, SkippedTurn, SlotName, SlotValues, Snippet, Span, Step, Turn
-from schemas.edits import edit_text
 
 _WORDS = {
     "en": ["hotel", "east", "the", "I", "need", "17:30", "7", "café", "Lan Hong House", "don't", "centre", "£3", "🙂", "e\u0301"],
@@ -56,7 +55,7 @@ _snippets = st.builds(Snippet, st.just("hotel"), st.sampled_from(["*", "12"]), s
 _goals = st.builds(
     lambda text, values: Goal(text, tuple(values), (), (), (SlotName("hotel", "phone"),)), _ANY_TEXT, st.lists(_slot_values, max_size=2)
 )
-#: What a step's options may be in `dialogues`, as `schemas.arrow` takes it.
+#: What a step's options may be in `dialogues`, as `dialmill.schemas.arrow` takes it.
 PARAMS: dict[str, Any] = {"rate": float, "tries": int, "values": str, "follow": bool}
 _params = st.none() | st.fixed_dictionaries(
     {},

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from schemas import Act, Dialogue, Span, Turn
-from schemas.dialogue import SlotValues
+from dialmill.schemas import Act, Dialogue, Span, Turn
+from dialmill.schemas.dialogue import SlotValues
 
 
 def user(number: int, text: str, *acts: Act, language: str = "en") -> Turn:

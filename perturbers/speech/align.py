@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from schemas import Edit, Span, Turn, apply_edits
-from schemas.edits import move_span
-
-from .sounds import likeness
-from .speakable import Word, simplified, words
-from .wer import unify
+from dialmill.perturbers.speech.sounds import likeness
+from dialmill.perturbers.speech.speakable import Word, simplified, words
+from dialmill.perturbers.speech.wer import unify
+from dialmill.schemas import Edit, Span, Turn, apply_edits
+from dialmill.schemas.edits import move_span
 
 #: An insertion or deletion costs this much; a substitution costs from 0.25 (sounds nearly alike) to 1.35 (nothing in common).
 GAP = 0.75

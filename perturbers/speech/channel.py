@@ -11,21 +11,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
-from schemas import Dialogue, SkippedTurn, Turn
-
-from ..base import DialoguePerturber, Made, OptionError, Perturber, variant_of
-from ..rng import Rng
-from . import asr as recognisers
-from . import augment, conditions, confusion, noise, points
-from . import tts as voices_
-from .align import edits, lay, settle
-from .cache import Cache, default_folder
-from .errors import EngineMissing, PointMissing
-from .guards import suspicious
-from .levels import parse_levels, written_levels
-from .speakable import Word, speakable, words
-from .studio import Condition, Heard, Studio, noise_seed
-from .wer import edit_errors, unify
+from dialmill.perturbers.core.contract import DialoguePerturber, Made, OptionError, Perturber, variant_of
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.speech import conditions, confusion, noise, points
+from dialmill.perturbers.speech.align import edits, lay, settle
+from dialmill.perturbers.speech.cache import Cache, default_folder
+from dialmill.perturbers.speech.engines import asr as recognisers
+from dialmill.perturbers.speech.engines import augment
+from dialmill.perturbers.speech.engines import tts as voices_
+from dialmill.perturbers.speech.engines.guards import suspicious
+from dialmill.perturbers.speech.errors import EngineMissing, PointMissing
+from dialmill.perturbers.speech.levels import parse_levels, written_levels
+from dialmill.perturbers.speech.speakable import Word, speakable, words
+from dialmill.perturbers.speech.studio import Condition, Heard, Studio, noise_seed
+from dialmill.perturbers.speech.wer import edit_errors, unify
+from dialmill.schemas import Dialogue, SkippedTurn, Turn
 
 Engine = Literal["auto", "audio", "text"]
 #: The kinds of noise in a "mix"; every dialogue has one.
@@ -65,12 +65,12 @@ class Speech(DialoguePerturber):
         spread: every turn's SNR lies up to this many dB above or below, evenly.
         telephone, reverb, clipping: the band of a telephone; reverberation time in seconds; share of samples clipped, in [0, 0.5].
         augment: further effects, of the package audiomentations: names ("BitCrush|BandPassFilter") or a YAML or JSON file of them with their
-            parameters (`perturbers.speech.augment`; extra ``audiomentations``); "" for none.
+            parameters (`dialmill.perturbers.speech.engines.augment`; extra ``audiomentations``); "" for none.
         ceiling: a transcript with a higher WER is taken for a hallucination and drawn again.
         tries: draws per turn before it is skipped as `asr_failed` or `tts_failed`.
         nbest: how many hypotheses are kept, in the cache and beside kept audio (DSTC10 has 10); the best is the turn's text.
         model: the text channel's model: "auto" for the one that comes with dialmill, or a file made by
-            ``python -m perturbers.speech.confusion train``.
+            ``python -m dialmill.perturbers.speech.confusion train``.
         cache: a folder for what engines made, "" for ``DIALMILL_CACHE`` or the user's cache folder, "off" for none.
         keep_audio: a folder to write every turn's audio to, NAME/VARIANT/TURN.wav (`kept_name`), each with a JSON file beside it (voice, noise,
             n-best); "" for none. Builds have the recipe key `keep_audio` for it.
@@ -257,7 +257,7 @@ class Speech(DialoguePerturber):
         if curve is None:
             raise PointMissing(
                 f"speech: how much {kind} noise gives a WER of {self.wer:g} with {studio.tts.name}, {studio.asr.digest} and these options has not "
-                "been measured yet; builds measure it themselves, in Python do it by python -m perturbers.speech.calibrate, or give snr="
+                "been measured yet; builds measure it themselves, in Python do it by python -m dialmill.perturbers.speech.fit.calibrate, or give snr="
             )
         return round(curve.snr_for(self.wer), 2)
 
@@ -299,12 +299,12 @@ class Speech(DialoguePerturber):
         return None
 
     def tune(self, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
-        from .tuning import tune
+        from dialmill.perturbers.speech.tuning import tune
 
         return tune(self, dialogues, seed)
 
     def with_tuning(self, found: Mapping[str, Any]) -> Speech:
-        from .tuning import tuned
+        from dialmill.perturbers.speech.tuning import tuned
 
         return tuned(self, found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from schemas import Dialogue, Step, Turn
+from dialmill.schemas import Dialogue, Step, Turn
 
 #: SNRs are told in bands of so many dB.
 BAND = 3

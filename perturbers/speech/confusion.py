@@ -4,9 +4,9 @@ It errs as a noisy channel does. An utterance is more or less hard (errors come 
 or with their neighbours; what is heard instead is drawn from what was heard for the same words in training, or, for words never
 met, from words that sound alike (weighted phone distance; in Chinese pinyin), re-ranked by a bigram model of transcripts.
 
-    python -m perturbers.speech.confusion train --pairs PAIRS.jsonl --language en --output MODEL.json.gz
+    python -m dialmill.perturbers.speech.confusion train --pairs PAIRS.jsonl --language en --output MODEL.json.gz
 
-PAIRS.jsonl has {"ref": "...", "hyp": "..."} on each line, from `perturbers.speech.collect` or anybody's own recogniser's logs.
+PAIRS.jsonl has {"ref": "...", "hyp": "..."} on each line, from `dialmill.perturbers.speech.fit.collect` or anybody's own recogniser's logs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
-
-from ..base import OptionError
-from ..homophones import table
-from ..rng import Rng
-from .align import Change
-from .phones import Lexicon
-from .speakable import Word
+from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.speech.align import Change
+from dialmill.perturbers.speech.phones import Lexicon
+from dialmill.perturbers.speech.speakable import Word
+from dialmill.perturbers.typing.homophones import table
 
 #: Words of a learned unit at most.
 LONGEST = 3
@@ -372,7 +371,7 @@ def load(model: str = "auto", language: str = "") -> Model:
         OptionError: no such file, no model file, or one for another language.
     """
     if model == "auto":
-        file = resources.files("perturbers.speech") / "data" / f"channel.{language}.json.gz"
+        file = resources.files("dialmill.perturbers.speech") / "data" / f"channel.{language}.json.gz"
         if not file.is_file():
             raise OptionError(f"speech: there is no text channel for {language!r}")
         return Model(read_model(file.read_bytes()))
@@ -388,6 +387,6 @@ def load(model: str = "auto", language: str = "") -> Model:
 
 
 if __name__ == "__main__":
-    from .train import main
+    from dialmill.perturbers.speech.fit.train import main
 
     main()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base import OptionError
+from dialmill.perturbers.core.contract import OptionError
 
 
 class EngineMissing(OptionError):

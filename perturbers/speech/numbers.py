@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..surfaces import NUMBER_WORDS
+from dialmill.perturbers.core.surfaces import NUMBER_WORDS
 
 _ONES = NUMBER_WORDS[:20]
 _TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from .cache import default_folder, digest, write_whole
+from dialmill.perturbers.speech.cache import default_folder, digest, write_whole
 
 
 class Curve(NamedTuple):
@@ -60,7 +60,7 @@ def setting(tts: str, asr: str, language: str, noise: str, effects: Mapping[str,
 
 @cache
 def _shipped() -> dict[str, Curve]:
-    text = (resources.files("perturbers.speech") / "data" / "points.json").read_text("utf-8")
+    text = (resources.files("dialmill.perturbers.speech") / "data" / "points.json").read_text("utf-8")
     return {
         f"{entry['tts']}|{entry['asr']}|{entry['noise']}": Curve(tuple(entry["snr"]), tuple(entry["wer"])) for entry in json.loads(text)["curves"]
     }

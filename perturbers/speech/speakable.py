@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-from .numbers import cardinal, digits, hanzi, hanzi_digits, ordinal, pairs
+from dialmill.perturbers.speech.numbers import cardinal, digits, hanzi, hanzi_digits, ordinal, pairs
 
 
 class Word(NamedTuple):
@@ -285,7 +285,7 @@ def _zh_whole(number: str) -> str:
 
 @cache
 def _simplification() -> dict[str, str]:
-    lines = (resources.files("perturbers.speech") / "data" / "simplified.txt").read_text("utf-8").splitlines()
+    lines = (resources.files("dialmill.perturbers.speech") / "data" / "simplified.txt").read_text("utf-8").splitlines()
     return {line[0]: line[1] for line in lines if line and not line.startswith("#")}
 
 

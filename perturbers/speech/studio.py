@@ -9,13 +9,14 @@ from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 
-from ..rng import key_number
-from . import augment, noise
-from .asr import Asr, Transcript
-from .cache import Cache, digest, write_whole
-from .errors import SpeechFailed
-from .noise import Audio
-from .tts import Tts
+from dialmill.perturbers.core.rng import key_number
+from dialmill.perturbers.speech import noise
+from dialmill.perturbers.speech.cache import Cache, digest, write_whole
+from dialmill.perturbers.speech.engines import augment
+from dialmill.perturbers.speech.engines.asr import Asr, Transcript
+from dialmill.perturbers.speech.engines.tts import Tts
+from dialmill.perturbers.speech.errors import SpeechFailed
+from dialmill.perturbers.speech.noise import Audio
 
 #: Raised whenever the audio of one and the same condition changes.
 _VERSION = 1
@@ -92,7 +93,7 @@ class Studio:
         if self._pool is None:
             import numpy as np
 
-            lines = (resources.files("perturbers.speech") / "data" / f"babble.{self.language}.txt").read_text("utf-8").splitlines()
+            lines = (resources.files("dialmill.perturbers.speech") / "data" / f"babble.{self.language}.txt").read_text("utf-8").splitlines()
             voices = self.tts.voices(self.language)
             parts = [self.tts.speak(line, voices[place % len(voices)]) for place, line in enumerate(lines)]
             # Every voice as loud as the others, and without the silence around it.

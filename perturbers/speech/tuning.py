@@ -13,15 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemas import Dialogue
-
-from . import points
-from .cache import digest
-from .calibrate import bisect, measured, spoken_turns
-from .wer import Errors, corpus_rate
+from dialmill.perturbers.speech import points
+from dialmill.perturbers.speech.cache import digest
+from dialmill.perturbers.speech.fit.calibrate import bisect, measured, spoken_turns
+from dialmill.perturbers.speech.wer import Errors, corpus_rate
+from dialmill.schemas import Dialogue
 
 if TYPE_CHECKING:
-    from .channel import Plan, Speech
+    from dialmill.perturbers.speech.channel import Plan, Speech
 
 #: User turns in each of the two rounds, and in each step of a bisection, at most.
 TURNS, BISECTION_TURNS, BISECTION_STEPS = 450, 80, 5
@@ -94,7 +93,7 @@ def _halves(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogu
 
 def _name(speech: Speech, plan: Plan, rounds: tuple[list[Dialogue], list[Dialogue]], seed: int) -> str:
     """The name of the point: engines by their models (a library's version moves the WER by less than the search can see), options, texts, seed."""
-    from .channel import plain_asr
+    from dialmill.perturbers.speech.channel import plain_asr
 
     texts = [[turn.utterance for turn in dialogue.turns if turn.speaker == "user"] for half in rounds for dialogue in half]
     noise = {kind: plan.studio.noise_name(kind) for kind in speech.kinds()}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .speakable import words
+from dialmill.perturbers.speech.speakable import words
 
 
 class Errors(NamedTuple):

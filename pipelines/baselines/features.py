@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
-from perturbers.matcher import Cut
+from dialmill.perturbers.core.matcher import Cut
 
 _BLANKS = re.compile(r"[\W_]+")
 

@@ -11,16 +11,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
-
-from perturbers.tokens import tokens
-from pipelines.recipe import BUILT_IN
-from schemas import Dialogue, Turn
-from schemas.dialogue import INSERTED
-
-from .linear import Example, LinearClassifier, context_features
-from .ontology import Slot, canonical
-from .rankers import Frequencies
-from .tracker import Tracker
+from dialmill.perturbers.core.tokens import tokens
+from dialmill.pipelines.baselines.linear import Example, LinearClassifier, context_features
+from dialmill.pipelines.baselines.ontology import Slot, canonical
+from dialmill.pipelines.baselines.rankers import Frequencies
+from dialmill.pipelines.baselines.tracker import Tracker
+from dialmill.pipelines.core.recipe import BUILT_IN
+from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.dialogue import INSERTED
 
 #: Each judges what there are labels for: belief states, and labels of turns.
 TRACKER, CLASSIFIER = BUILT_IN
@@ -174,7 +172,7 @@ def _compared(given: dict[int, Prediction], dialogue: Dialogue) -> list[Mistake]
 @lru_cache(maxsize=2)
 def open_lessons(path: str, wanted: tuple[str, ...]) -> Lessons:
     """The lessons in a file, loaded once for each process."""
-    from pipelines import files
+    from dialmill.pipelines.core import files
 
     return Lessons.load(files.read_bytes(path), wanted)
 
@@ -185,8 +183,8 @@ def read_predictions(path: str, data: bytes) -> Predictions:
     Raises:
         InputError: a line is of neither schema; the message has its number, what is wrong and the remedy.
     """
-    from pipelines.errors import InputError
-    from schemas.records import validate_line
+    from dialmill.pipelines.core.errors import InputError
+    from dialmill.schemas.records import validate_line
 
     found: Predictions = {}
     for number, line in enumerate(data.split(b"\n"), 1):

@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from dialmill.perturbers.core.rng import Rng
+from dialmill.pipelines.baselines.features import grams, words
 from numpy.typing import NDArray
-
-from perturbers.rng import Rng
-
-from .features import grams, words
 
 Ids = NDArray[np.int32]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from perturbers.lexicon import rows
-from perturbers.matcher import Cut, Index
-from perturbers.surfaces import DONTCARE as DONTCARE_WORDS
-from perturbers.surfaces import Group, block, kind_of
-from schemas import Dialogue
-from schemas.dialogue import DONTCARE
+from dialmill.perturbers.core.lexicon import rows
+from dialmill.perturbers.core.matcher import Cut, Index
+from dialmill.perturbers.core.surfaces import DONTCARE as DONTCARE_WORDS
+from dialmill.perturbers.core.surfaces import Group, block, kind_of
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import DONTCARE
 
 Slot = tuple[str, str]  # domain, slot
 

@@ -13,10 +13,8 @@ from typing import ClassVar
 
 import msgspec
 import numpy as np
-
-from pipelines.errors import UsageError
-
-from .features import gram_counts, word_counts
+from dialmill.pipelines.baselines.features import gram_counts, word_counts
+from dialmill.pipelines.core.errors import UsageError
 
 #: Fractional bits of a weight.
 _BITS = 16

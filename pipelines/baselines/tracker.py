@@ -12,14 +12,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.surfaces import slot_name
+from dialmill.pipelines.baselines.linear import Vocabulary, Weights, pack_arrays, unpack_arrays
+from dialmill.pipelines.baselines.ontology import Mention, Ontology, Slot, canonical
+from dialmill.schemas import Dialogue, SlotValues
 from numpy.typing import NDArray
-
-from perturbers.rng import Rng
-from perturbers.surfaces import slot_name
-from schemas import Dialogue, SlotValues
-
-from .linear import Vocabulary, Weights, pack_arrays, unpack_arrays
-from .ontology import Mention, Ontology, Slot, canonical
 
 State = dict[Slot, str]
 _NONE: Slot = ("", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pipelines import files
+from dialmill.pipelines.core import files
 
 #: Bytes of a file that are read: a hundred candidates take some ten thousand.
 _HEAD = 400_000

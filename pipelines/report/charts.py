@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.noesis.audit import RANKERS
-from pipelines.stages.split import SPLITS
-
-from .facts import Facts, SplitFacts, SuiteFacts
-from .histogram import Histogram
+from dialmill.pipelines.candidates.audit import RANKERS
+from dialmill.pipelines.report.facts import Facts, SplitFacts, SuiteFacts
+from dialmill.pipelines.report.histogram import Histogram
+from dialmill.pipelines.stages.split import SPLITS
 
 #: Bars of one chart; the table below it has them all.
 MOST = 24

@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-
-from perturbers.speech.channel import kept_name
-from schemas.dialogue import STANDARD, Dialogue, Edit, SlotValues, Snippet, Span, Turn
+from dialmill.perturbers.speech.channel import kept_name
+from dialmill.schemas.dialogue import STANDARD, Dialogue, Edit, SlotValues, Snippet, Span, Turn
 
 #: Bytes of all examples together, as JSON.
 BUDGET = 1_800_000

@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
-
-from perturbers.speech.conditions import Conditions
-from perturbers.speech.wer import errors
-from perturbers.tokens import tokens
-from pipelines import files
-from pipelines.errors import InputError
-from schemas.dialogue import STANDARD, Dialogue, Turn
-
-from . import candidates
-from .distance import token_distance
-from .examples import Picker
-from .histogram import Histogram
+from dialmill.perturbers.core.tokens import tokens
+from dialmill.perturbers.speech.conditions import Conditions
+from dialmill.perturbers.speech.wer import errors
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.report import candidates
+from dialmill.pipelines.report.distance import token_distance
+from dialmill.pipelines.report.examples import Picker
+from dialmill.pipelines.report.histogram import Histogram
+from dialmill.schemas.dialogue import STANDARD, Dialogue, Turn
 
 #: So many bytes of records are read at most; records lie in the order of a hash, so that the head of a file is a fair sample of it.
 READ_AT_MOST = 2 << 30

@@ -9,16 +9,14 @@ import json
 from typing import Any
 
 import yaml
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.report.charts import audit_chart, confidence_chart, corpus_charts, perturbation_charts
+from dialmill.pipelines.report.facts import Facts
+from dialmill.pipelines.sinks import card
+from dialmill.pipelines.stages.split import SPLITS
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-
-from pipelines import benchmarks
-from pipelines.errors import UsageError
-from pipelines.sinks import card
-from pipelines.stages.split import SPLITS
-
-from .charts import audit_chart, confidence_chart, corpus_charts, perturbation_charts
-from .facts import Facts
 
 #: Stages whose rejects are dialogues or lines that left the run; in the others, what wasn't taken stays in the folder.
 _TRUNK = ("read", "lines", "filter", "split")
@@ -29,7 +27,7 @@ _FILES = 400
 def render(manifest: dict[str, Any], facts: Facts) -> str:
     """The page of a manifest (without the report's own entry) and the facts of its folder. Equal arguments give equal text."""
     environment = Environment(
-        loader=PackageLoader("pipelines.report", "static"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("dialmill.pipelines.report", "static"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
     manifest = {"audit": {}, "versions": {}, "overlap": {}, "warnings": [], "splits": "keep", **manifest}
@@ -81,7 +79,7 @@ def embedded(value: Any) -> Markup:
 
 
 def _static(name: str) -> str:
-    return importlib.resources.files("pipelines.report").joinpath("static", name).read_text("utf-8").rstrip("\n")
+    return importlib.resources.files("dialmill.pipelines.report").joinpath("static", name).read_text("utf-8").rstrip("\n")
 
 
 def _digest(text: str) -> str:

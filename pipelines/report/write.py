@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pipelines import files
-from pipelines.errors import InputError
-from pipelines.sinks import manifest as manifests
-from pipelines.sinks.folder import MANIFEST
-
-from .facts import gather
-from .page import render
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.folders import MANIFEST
+from dialmill.pipelines.report.facts import gather
+from dialmill.pipelines.report.page import render
+from dialmill.pipelines.sinks import manifest as manifests
 
 REPORT = "report.html"
 

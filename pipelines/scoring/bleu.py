@@ -12,11 +12,9 @@ from functools import cache, lru_cache
 from importlib import metadata
 
 import numpy as np
-
-from pipelines.errors import DialmillError
-
-from .base import missing_extra
-from .units import Floats, Sums, columns_of, ratio
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.scorer import missing_extra
+from dialmill.pipelines.core.units import Floats, Sums, columns_of, ratio
 
 ORDER = 4
 TOKENIZERS = {"en": "13a", "zh": "zh"}

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from dialmill.perturbers.core.rng import key_number
+from dialmill.pipelines.core.units import Floats
 from numpy.typing import NDArray
-
-from perturbers.rng import key_number
-
-from .units import Floats
 
 #: Decimals of what goes into score files: sums of floats differ in the last bits between machines.
 DIGITS = 10

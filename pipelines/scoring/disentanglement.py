@@ -6,8 +6,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import InputError
-from pipelines.irc.logs import log_name, read_links
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.disentangle.logs import log_name, read_links
 
 _ENDING = ".annotation.txt"
 _COUNTS = ("messages", "gold_links", "predicted_links", "matched_links", "gold_conversations", "predicted_conversations", "matched_conversations")
@@ -39,7 +39,7 @@ def score(gold: str, predictions: str) -> dict[str, Any]:
     Raises:
         DialmillError: a folder without annotations, a damaged one, or files that only one side has.
     """
-    from pipelines.irc.metrics import score as measure
+    from dialmill.pipelines.disentangle.metrics import score as measure
 
     right = {name: read_links(path) for name, path in link_files(gold).items()}
     guessed = {name: read_links(path) for name, path in link_files(predictions).items()}

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.errors import InputError, UsageError
-
-from . import get, robustness
-from .base import Scorer, Settings, nested, versions
-from .units import Units
+from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.core.scorer import Scorer, Settings, nested, versions
+from dialmill.pipelines.core.units import Units
+from dialmill.pipelines.scoring import robustness
 
 ALL = "all"
 
@@ -21,12 +20,14 @@ class Request:
     """What is to be scored.
 
     Args:
+        scorer: the scorer of the benchmark.
         predictions: one path a system.
         suite: a suite, "all", or None to take what the predictions are about.
         seed, samples: of the bootstrap.
     """
 
     benchmark: str
+    scorer: type[Scorer]
     settings: Settings
     predictions: Sequence[str]
     suite: str | None = None
@@ -38,10 +39,10 @@ def evaluate(request: Request) -> dict[str, Any]:
     """The score file.
 
     Raises:
-        UsageError: an unknown benchmark or suite.
+        UsageError: an unknown suite.
         DialmillError: gold or predictions that can't be used, or a missing extra.
     """
-    scorer = get(request.benchmark)(request.settings)
+    scorer = request.scorer(request.settings)
     scorer.self_test()
     if request.suite not in (None, ALL, *scorer.suites()):
         raise UsageError(f"there is no suite {request.suite!r} in {request.settings.gold}; there are: {', '.join([*scorer.suites(), ALL])}")

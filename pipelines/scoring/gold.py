@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-
-from pipelines.errors import InputError, RecordError
-from schemas import STANDARD, Dialogue, Turn
-from schemas.dialogue import OOS, SlotValues, decode
-
-from .predictions import read_document
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.scoring.predictions import read_document
+from dialmill.pipelines.scoring.soloist import SUITES
+from dialmill.schemas import STANDARD, Dialogue, Turn
+from dialmill.schemas.dialogue import OOS, SlotValues, decode
 
 SOLOIST = ".soloist.json"
 SPLITS = ("test", "valid", "train", "test_hard")
@@ -116,10 +115,10 @@ class DialogueGold:
 
     def _corpus(self, path: str) -> None:
         """A published corpus, through its own reader; splits are its official ones, and where it has none all dialogues count."""
-        from pipelines import files
-        from pipelines.inputs import find_inputs
-        from pipelines.sources import registry
-        from pipelines.sources.base import Piece
+        from dialmill.pipelines.core import files
+        from dialmill.pipelines.core.source import Piece
+        from dialmill.pipelines.sources import registry
+        from dialmill.pipelines.sources.inputs import find_inputs
 
         inputs = find_inputs([path])
         joined: dict[tuple[str, str], list[Piece]] = {}
@@ -150,7 +149,7 @@ class DialogueGold:
             raise InputError(self.path, f"has no *.{self.split}{SOLOIST}", "name another split with --split")
         self._read = {}
         for path in wanted:
-            suite = path.parent.name if len(paths) > 1 or path.parent.name in _known_suites() else STANDARD
+            suite = path.parent.name if len(paths) > 1 or path.parent.name in (STANDARD, *SUITES) else STANDARD
             domain = path.name.split(".")[0]
             variants: dict[str, int] = {}
             for name, items in _sessions(read_document(path, "soloist")):
@@ -159,12 +158,6 @@ class DialogueGold:
                 self._read.setdefault(suite, []).append(dialogue)
                 for item in items:
                     self._replies[dialogue.dialogue_id, len(item["history"]) - 1] = item["reply"].removeprefix("system :").strip()
-
-
-def _known_suites() -> tuple[str, ...]:
-    from pipelines.recipe import load
-
-    return (STANDARD, *load("raddle").suites)
 
 
 def _sessions(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:

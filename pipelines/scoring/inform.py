@@ -16,11 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.errors import InputError
-from schemas.dialogue import DONTCARE, Goal
-from schemas.strict_json import JsonError, parse
-
-from .state import State, canonical, state_of
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.scoring.state import State, canonical, state_of
+from dialmill.schemas.dialogue import DONTCARE, Goal
+from dialmill.schemas.strict_json import JsonError, parse
 
 #: A placeholder of a delexicalised response: [hotel_name], [value_time].
 _TOKEN = re.compile(r"\[([a-z]+)_([a-z]+)\]")

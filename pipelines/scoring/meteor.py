@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from .base import missing_extra
-from .wordnet import WordNet
+from dialmill.pipelines.core.scorer import missing_extra
+from dialmill.pipelines.scoring.wordnet import WordNet
 
 _ALPHA, _BETA, _GAMMA = 0.9, 3, 0.5
 #: (place, word) of what isn't matched yet.

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipelines.errors import InputError
-from schemas.records import validate_line, validator
-from schemas.strict_json import JsonError, parse
-
-from .shapes import plain_line
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.scoring.shapes import plain_line
+from dialmill.schemas.records import validate_line, validator
+from dialmill.schemas.strict_json import JsonError, parse
 
 T = TypeVar("T")
 

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-
-from pipelines.errors import InputError
-
-from .predictions import first_byte, prediction_files, read_bytes, read_document, read_lines, unique
-from .shapes import OfficialRanked, Ranked, typed
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.scoring.predictions import first_byte, prediction_files, read_bytes, read_document, read_lines, unique
+from dialmill.pipelines.scoring.shapes import OfficialRanked, Ranked, typed
 
 
 class Ranking(NamedTuple):

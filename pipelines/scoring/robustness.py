@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.core.units import Floats, Key, Units
+from dialmill.pipelines.scoring.bootstrap import draws, interval
 from numpy.typing import NDArray
-
-from .base import Scorer
-from .bootstrap import draws, interval
-from .units import Floats, Key, Units
 
 CONFIDENCE = 0.95
 #: A stratum of fewer turns than this is told without an interval: it would say more than is known.

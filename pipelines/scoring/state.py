@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipelines.sources.normalise import single
-from schemas.dialogue import DONTCARE
+from dialmill.pipelines.sources.normalise import single
+from dialmill.schemas.dialogue import DONTCARE
 
 Slot = tuple[str, str]
 State = dict[Slot, frozenset[str]]

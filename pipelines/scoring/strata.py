@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas import Turn
-from schemas.dialogue import SlotValues
+from dialmill.schemas import Turn
+from dialmill.schemas.dialogue import SlotValues
 
 #: Shares of a turn's characters that edits touch; the upper bound belongs to a class.
 _STRENGTHS = ((0.0, "unchanged"), (0.05, "up to 5 %"), (0.15, "5 to 15 %"), (0.4, "15 to 40 %"))

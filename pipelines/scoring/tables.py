@@ -16,10 +16,6 @@ class Table(NamedTuple):
 
 def tables(scores: dict[str, Any]) -> list[Table]:
     """What a score file says, as tables."""
-    if scores["benchmark"] == "wer":
-        from . import wer
-
-        return wer.tables(scores)
     if "systems" in scores:
         return _systems(scores)
     if scores["suite"] == "all":
@@ -95,10 +91,10 @@ def number(value: float | None, digits: int = 2) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 
 
-def text(scores: dict[str, Any]) -> str:
+def text(scores: dict[str, Any], tables: Sequence[Table]) -> str:
     """For a terminal, the notes last."""
     blocks = []
-    for table in tables(scores):
+    for table in tables:
         cells = [table.head, *table.rows]
         widths = [max(len(row[place]) for row in cells) for place in range(len(table.head))]
         lines = [
@@ -110,10 +106,10 @@ def text(scores: dict[str, Any]) -> str:
     return "\n\n".join(blocks)
 
 
-def markdown(scores: dict[str, Any]) -> str:
+def markdown(scores: dict[str, Any], tables: Sequence[Table]) -> str:
     """GitHub's tables."""
     blocks = [f"# Scores: {scores['benchmark']}"]
-    for table in tables(scores):
+    for table in tables:
         lines = [_bar(table.head), _bar(["---", *["---:"] * (len(table.head) - 1)]), *(_bar(row) for row in table.rows)]
         blocks.append(f"**{table.caption}**\n\n" + "\n".join(lines))
     about = [*(f"- {name}: {what}" for name, what in scores["policy"].items()), *(f"- note: {note}" for note in scores["notes"])]
@@ -125,10 +121,10 @@ def _bar(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def latex(scores: dict[str, Any]) -> str:
+def latex(tables: Sequence[Table]) -> str:
     """One `table` environment each, for the package booktabs."""
     blocks = ["% needs \\usepackage{booktabs}"]
-    for table in tables(scores):
+    for table in tables:
         rows = [" & ".join(map(_escaped, row)) + r" \\" for row in table.rows]
         blocks.append(
             "\n".join(

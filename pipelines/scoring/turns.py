@@ -11,15 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pipelines.errors import InputError
-from schemas.dialogue import OOS
-
-from . import bleu, inform, strata
-from .base import Scorer, Settings
-from .gold import SOLOIST, DialogueGold, GoldTurn, soloist_state
-from .predictions import check_ids, first_byte, form, prediction_files, read_document, read_lines, shown, unique
-from .state import OFFICIAL, POLICY, Slot, State, compare, state_of
-from .units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.scorer import Scorer, Settings
+from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
+from dialmill.pipelines.scoring import bleu, inform, strata
+from dialmill.pipelines.scoring.gold import SOLOIST, DialogueGold, GoldTurn, soloist_state
+from dialmill.pipelines.scoring.predictions import check_ids, first_byte, form, prediction_files, read_document, read_lines, shown, unique
+from dialmill.pipelines.scoring.state import OFFICIAL, POLICY, Slot, State, compare, state_of
+from dialmill.schemas.dialogue import OOS
 
 INTENT = "intent:"
 #: (dialogue id, turn) -> the prediction.
@@ -283,7 +282,7 @@ class TurnScorer(Scorer):
             return turn.delexicalised
         if field == "response":
             return turn.answer.utterance
-        from pipelines.benchmarks.raddle import delexicalised
+        from dialmill.pipelines.scoring.soloist import delexicalised
 
         return delexicalised(turn.answer, turn.dialogue.domains)
 

@@ -12,16 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from perturbers.speech.conditions import Conditions, band_order, speech_steps
-from perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
-from pipelines.errors import InputError, UsageError
-from pipelines.stages.heard import measured
-from pipelines.stages.tuning import took_part
-from schemas import Dialogue
-
-from .base import versions
-from .gold import records
-from .tables import Table, number
+from dialmill.perturbers.speech.conditions import Conditions, band_order, speech_steps
+from dialmill.perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
+from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.core.scorer import versions
+from dialmill.pipelines.scoring.gold import records
+from dialmill.pipelines.scoring.tables import Table, number
+from dialmill.pipelines.stages.heard import measured
+from dialmill.pipelines.stages.tuning import took_part
+from dialmill.schemas import Dialogue
 
 _SPLITS = ("train", "valid", "test")
 _STATUSES = ("kept", "changed", "lost")

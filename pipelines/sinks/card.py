@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
-
-from pipelines.benchmarks import get
-
-from .manifest import SPLIT_FILES
-
-if TYPE_CHECKING:
-    from pipelines.build import Job
+from dialmill.pipelines.core.benchmark import Job
+from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.
 _STRICTNESS = ("CC0", "MIT", "Apache-2.0", "BSD", "CC BY 3.0", "CC BY 4.0", "CDLA-Sharing-1.0", "CC BY-SA 4.0", "CC BY-NC 4.0")
@@ -62,7 +57,7 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
         "",
         f"# {recipe.benchmark}",
         "",
-        f"{get(recipe.benchmark).about}. Made by dialmill {manifest['dialmill']}, seed {manifest['seed']}, splits: {manifest['splits']}.",
+        f"{job.benchmark.about}. Made by dialmill {manifest['dialmill']}, seed {manifest['seed']}, splits: {manifest['splits']}.",
         "",
         "| suite | " + " | ".join(SPLIT_FILES) + " |",
         "|---|" + "---|" * len(SPLIT_FILES),

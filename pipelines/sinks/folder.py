@@ -11,10 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from pipelines import files
-from pipelines.errors import DialmillError
-
-MANIFEST = "manifest.json"
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.folders import MANIFEST, is_whole
 
 
 class OutputFolder:
@@ -159,12 +158,3 @@ class OutputFolder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._leave()
-
-
-def is_whole(folder: Path) -> bool:
-    """Whether dialmill made a local folder, whole: it has a manifest, and the manifest is dialmill's."""
-    manifest = folder / MANIFEST
-    if not manifest.is_file():
-        return False
-    with manifest.open("rb") as stream:
-        return stream.read(64).lstrip(b"{ \r\n").startswith(b'"dialmill"')

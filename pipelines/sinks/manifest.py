@@ -7,17 +7,14 @@ import json
 import platform
 import re
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipelines import benchmarks
-from pipelines.noesis.audit import rates, suspicions
-from pipelines.stages.heard import report
-from schemas.version import VERSION
-
-if TYPE_CHECKING:
-    from pipelines.books import Books
-    from pipelines.build import Job
-    from pipelines.stages.split import Layout
+from dialmill.pipelines.candidates.audit import rates, suspicions
+from dialmill.pipelines.core.benchmark import Job
+from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.stages.heard import report
+from dialmill.pipelines.stages.split import Layout
+from dialmill.schemas.version import VERSION
 
 SPLIT_FILES = ("train", "valid", "test", "test_hard")
 _OUR_FAULTS = ("reader_failed", "perturber_failed", "invalid_record")
@@ -31,7 +28,7 @@ def expected_files(job: Job) -> dict[str, str]:
     found = {f"dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in SPLIT_FILES}
     if recipe.held_out_labels:
         found |= {f"labels/dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in ("test", "test_hard")}
-    return found | benchmarks.get(recipe.benchmark).expected(recipe)
+    return found | job.benchmark.expected(recipe)
 
 
 def entry(path: str, content: bytes) -> dict[str, Any]:

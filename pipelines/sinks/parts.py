@@ -11,10 +11,10 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pipelines import files
-from pipelines.books import Books
-from pipelines.stages.base import Item, Stage, out_pieces
-from schemas.arrow import Params
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.stage import Item, Stage, out_pieces
+from dialmill.schemas.arrow import Params
 
 #: Options of each suite's steps by suite, for its Parquet schema.
 SuiteParams = Mapping[str, Params]
@@ -79,7 +79,7 @@ def rows(content: bytes, schema: Any) -> Any:
 
 def write_rows(stream: Any, contents: Iterable[bytes], params: Params) -> int:
     """JSON lines of canonical records as one Parquet file; the number of rows."""
-    from schemas.arrow import arrow_schema, write_parquet
+    from dialmill.schemas.arrow import arrow_schema, write_parquet
 
     schema = arrow_schema("dialogue", params)
     return write_parquet(stream, (rows(content, schema) for content in contents if content), schema)
@@ -117,9 +117,8 @@ def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, k
 
 
 def _join_rows(stream: Any, parts: list[str], params: Params) -> None:
+    from dialmill.schemas.arrow import arrow_schema, write_parquet
     from pyarrow import parquet
-
-    from schemas.arrow import arrow_schema, write_parquet
 
     if len(parts) == 1:
         stream.write(files.read_bytes(parts[0]))

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from pipelines.errors import RecordError
-from pipelines.noesis.unknown import known
-from schemas import Dialogue, Turn
-
-from .base import Kind, Notes, Piece, Role, Source, json_array_items, json_kind, load_dialogue, load_record, official_split, take, take_if
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.core.unknown import known
+from dialmill.pipelines.sources.reading import Notes, json_array_items, json_kind, load_dialogue, load_record, official_split, take, take_if
+from dialmill.schemas import Dialogue, Turn
 
 _SPLITS = {"train": b"train", "dev": b"valid", "valid": b"valid", "test": b"test"}
 _LABELS = ("Accept", "Reject", "No Decision Yet")

@@ -9,10 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pipelines.errors import InputError, RecordError
-from schemas import Dialogue, Turn
-
-from .base import SPLITS, Kind, Piece, Role, Source, file_name, json_array_items, json_kind, json_object_items, load_dialogue, official_split, opening
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.reading import (
+    SPLITS,
+    file_name,
+    json_array_items,
+    json_kind,
+    json_object_items,
+    load_dialogue,
+    official_split,
+    opening,
+)
+from dialmill.schemas import Dialogue, Turn
 
 #: The label of a query that no supported intent covers, and the prefix of the others'.
 OUT_OF_SCOPE, INTENT = "oos", "intent:"

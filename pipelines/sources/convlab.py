@@ -10,19 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from perturbers.surfaces import kind_of
-from pipelines.errors import RecordError
-from schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Turn
-
-from . import multiwoz, normalise
-from .base import (
+from dialmill.perturbers.core.surfaces import kind_of
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources import multiwoz, normalise
+from dialmill.pipelines.sources.reading import (
     CHINESE,
     SPLITS,
-    Kind,
     Notes,
-    Piece,
-    Role,
-    Source,
     check_speakers,
     file_name,
     load_dialogue,
@@ -32,7 +27,8 @@ from .base import (
     take,
     take_if,
 )
-from .spans import Claim, settle
+from dialmill.pipelines.sources.spans import Claim, settle
+from dialmill.schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Turn
 
 _LATIN = re.compile("[A-Za-z]")
 

@@ -10,17 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from perturbers.surfaces import kind_of
-from pipelines.errors import RecordError
-from schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Turn
-
-from . import normalise
-from .base import (
-    Kind,
+from dialmill.perturbers.core.surfaces import kind_of
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources import normalise
+from dialmill.pipelines.sources.reading import (
     Notes,
-    Piece,
-    Role,
-    Source,
     check_speakers,
     file_name,
     json_kind,
@@ -33,7 +28,8 @@ from .base import (
     take,
     take_if,
 )
-from .spans import Claim, settle
+from dialmill.pipelines.sources.spans import Claim, settle
+from dialmill.schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Turn
 
 _OTHER = re.compile(r"(?:sys|usr)_da_voc\.json")
 _ROLES = {"usr": "user", "sys": "system"}

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from pipelines.errors import InputError, RecordError
-from schemas import STANDARD, Dialogue
-from schemas.dialogue import decode
-from schemas.validate import check_dialogue
-
-from .base import Kind, Piece, Role, Source, dialogue_data, file_name, load_record
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.reading import dialogue_data, file_name, load_record
+from dialmill.schemas import STANDARD, Dialogue
+from dialmill.schemas.dialogue import decode
+from dialmill.schemas.validate import check_dialogue
 
 
 class Dialmill(Source):

@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from pipelines.errors import InputError, RecordError
-from schemas import Dialogue, Turn
-
-from .base import SPLITS, Kind, Piece, Role, Source, file_name, load_dialogue, official_split, take
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.reading import SPLITS, file_name, load_dialogue, official_split, take
+from dialmill.schemas import Dialogue, Turn
 
 DOMAIN = "e-commerce"
 _LINE = re.compile(r"[01]\t[^\t\n]+\t[^\t\n]+")

@@ -1,4 +1,4 @@
-"""Flow-based dialogues: walked from a flow file (YAML or JSON, `schemas.flow`), or logs of real agents in the record form of CGoDial.
+"""Flow-based dialogues: walked from a flow file (YAML or JSON, `dialmill.schemas.flow`), or logs of real agents in the record form of CGoDial.
 
 A log file is a JSON object, id -> list of turns {`sys_response`, `sys_action`, `usr_query`, `usr_intent`, `asr_results`}; the system speaks first,
 and either half of a turn may be missing. ``train_ids.json`` and its kin list the ids of a split; the scenario is the name of the folder. A walk
@@ -13,20 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
-
-from perturbers.flows import walk
-from pipelines.errors import InputError, RecordError
-from schemas import Dialogue, Turn
-from schemas.dialogue import OOS
-from schemas.flow import REJECTED, FlowError, read_flow
-
-from .base import (
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.flow_walks import walk
+from dialmill.pipelines.sources.reading import (
     SPLITS,
-    Kind,
     Notes,
-    Piece,
-    Role,
-    Source,
     file_name,
     json_object_items,
     list_lines,
@@ -36,6 +28,9 @@ from .base import (
     take,
     take_if,
 )
+from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.dialogue import OOS
+from dialmill.schemas.flow import REJECTED, FlowError, read_flow
 
 #: The prefix of the label that names the node of a turn: the intent of a user turn, the action of a system turn.
 NODE = "node:"

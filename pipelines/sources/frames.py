@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from pipelines.errors import RecordError
-from schemas import Act, SlotValues, Span, Turn
-
-from . import normalise
-from .base import Notes, check_speakers, check_turn_ids, take, take_if
-from .spans import Claim, settle
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources import normalise
+from dialmill.pipelines.sources.reading import Notes, check_speakers, check_turn_ids, take, take_if
+from dialmill.pipelines.sources.spans import Claim, settle
+from dialmill.schemas import Act, SlotValues, Span, Turn
 
 State = tuple[SlotValues, ...]
 #: The acts of a turn and what is claimed about its text, from (the turn, its id, its path in the record, its text, its frames).

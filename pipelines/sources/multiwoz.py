@@ -12,13 +12,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from pipelines.errors import RecordError
-from schemas import Act, Goal, SlotName, SlotValues, Turn
-from schemas.dialogue import DONTCARE
-
-from . import normalise
-from .base import Notes, json_kind
-from .spans import Claim, prove
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources import normalise
+from dialmill.pipelines.sources.reading import Notes, json_kind
+from dialmill.pipelines.sources.spans import Claim, prove
+from dialmill.schemas import Act, Goal, SlotName, SlotValues, Turn
+from dialmill.schemas.dialogue import DONTCARE
 
 #: The domains of MultiWOZ, without the pseudo-domains general and booking, and without bus, which no dialogue is about.
 DOMAINS = frozenset({"attraction", "hospital", "hotel", "police", "restaurant", "taxi", "train"})

@@ -12,17 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from pipelines.errors import RecordError
-from schemas import Act, Dialogue, SlotValues, Span, Turn
-
-from . import multiwoz, normalise
-from .base import (
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources import multiwoz, normalise
+from dialmill.pipelines.sources.reading import (
     SPLITS,
-    Kind,
     Notes,
-    Piece,
-    Role,
-    Source,
     bare_id,
     file_name,
     json_kind,
@@ -35,7 +30,8 @@ from .base import (
     take,
     take_if,
 )
-from .spans import Claim, Tokens, settle
+from dialmill.pipelines.sources.spans import Claim, Tokens, settle
+from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 
 _LIST = re.compile(r"(train|val|valid|dev|test)ListFile(?:\.json|\.txt)?", re.IGNORECASE)
 _DATA = re.compile(r"(data|train|val|valid|dev|test)\.json", re.IGNORECASE)

@@ -11,15 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from schemas import Act, Dialogue
-
-from . import multiwoz
-from .base import (
-    Kind,
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources import multiwoz
+from dialmill.pipelines.sources.frames import read_turns, split_slot
+from dialmill.pipelines.sources.reading import (
     Notes,
-    Piece,
-    Role,
-    Source,
     bare_id,
     file_name,
     json_object_items,
@@ -32,8 +28,8 @@ from .base import (
     take,
     take_if,
 )
-from .frames import read_turns, split_slot
-from .spans import Claim
+from dialmill.pipelines.sources.spans import Claim
+from dialmill.schemas import Act, Dialogue
 
 _SERVICES = "|".join(sorted({*multiwoz.DOMAINS, "bus"}))
 # The same layout is the Schema-Guided Dialogue corpus', whose services are called "Hotels_2" and whose ids "1_00000".

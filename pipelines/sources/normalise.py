@@ -16,8 +16,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from pipelines.errors import RecordError
-from schemas.dialogue import DONTCARE
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.schemas.dialogue import DONTCARE
 
 #: MultiWOZ' words for a slot without a value, lower case.
 ABSENT = frozenset({"", "none", "not mentioned", "not mentioned in", "not given", "not men", "[]"})

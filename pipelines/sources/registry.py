@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from pipelines import plugins
+from dialmill.perturbers.core.plugins import Registry
+from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.core.source import Source
 
-from .base import Source
-
-#: name -> its class.
-_REGISTRY = {
-    "advising": "advising.Advising",
-    "clinc": "clinc.Clinc",
-    "convlab": "convlab.ConvLab",
-    "crosswoz": "crosswoz.CrossWOZ",
-    "dialmill": "dialmill.Dialmill",
-    "ecd": "ecd.Ecd",
-    "flow": "flow.Flows",
-    "multiwoz21": "multiwoz21.MultiWoz21",
-    "multiwoz22": "multiwoz22.MultiWoz22",
-    "reminder": "reminder.Reminder",
-    "risawoz": "risawoz.RiSAWOZ",
-    "sgd": "sgd.SchemaGuided",
-    "taskmaster": "taskmaster.Taskmaster",
-    "ubuntu_irc": "ubuntu_irc.UbuntuIrc",
+#: Built-in sources: name -> "module:Class" in this folder.
+_BUILT_IN = {
+    "advising": "advising:Advising",
+    "clinc": "clinc:Clinc",
+    "convlab": "convlab:ConvLab",
+    "crosswoz": "crosswoz:CrossWOZ",
+    "dialmill": "dialmill:Dialmill",
+    "ecd": "ecd:Ecd",
+    "flow": "flow:Flows",
+    "multiwoz21": "multiwoz21:MultiWoz21",
+    "multiwoz22": "multiwoz22:MultiWoz22",
+    "reminder": "reminder:Reminder",
+    "risawoz": "risawoz:RiSAWOZ",
+    "sgd": "sgd:SchemaGuided",
+    "taskmaster": "taskmaster:Taskmaster",
+    "ubuntu_irc": "ubuntu_irc:UbuntuIrc",
 }
+
+
+REGISTRY: Registry[type[Source]] = Registry(
+    "source format",
+    "dialmill.sources",
+    {name: f"dialmill.pipelines.sources.{place.replace('.', ':')}" for name, place in _BUILT_IN.items()},
+    UsageError,
+)
 
 
 def names() -> list[str]:
     """The names of all sources."""
-    return sorted(_REGISTRY)
+    return REGISTRY.names()
 
 
 def get(name: str) -> Source:
@@ -36,5 +44,4 @@ def get(name: str) -> Source:
     Raises:
         UsageError: no such source; the message lists the known ones.
     """
-    source: Source = plugins.load("source format", name, _REGISTRY, "pipelines.sources", names())()
-    return source
+    return REGISTRY.load(name)()

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from perturbers.simulator import simulate
-from pipelines.errors import InputError, RecordError
-from schemas import Dialogue
-
-from .base import Kind, Piece, Role, Source, dialogue_data, official_split
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.reading import dialogue_data, official_split
+from dialmill.pipelines.sources.simulator import simulate
+from dialmill.schemas import Dialogue
 
 _MOST = 100_000
 

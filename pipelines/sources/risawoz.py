@@ -12,20 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-
-from perturbers.surfaces import kind_of
-from pipelines.errors import InputError, RecordError
-from schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
-
-from . import normalise
-from .base import (
+from dialmill.perturbers.core.surfaces import kind_of
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources import normalise
+from dialmill.pipelines.sources.reading import (
     CHINESE,
     SPLITS,
-    Kind,
     Notes,
-    Piece,
-    Role,
-    Source,
     check_turn_ids,
     file_name,
     json_array_items,
@@ -39,7 +33,8 @@ from .base import (
     take,
     take_if,
 )
-from .spans import Claim, settle
+from dialmill.pipelines.sources.spans import Claim, settle
+from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
 
 #: The pseudo-domain of greetings and the like.
 GENERAL = "通用"

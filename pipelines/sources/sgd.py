@@ -11,15 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from schemas import Act, Dialogue
-
-from . import normalise
-from .base import (
-    Kind,
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources import normalise
+from dialmill.pipelines.sources.frames import read_turns, split_slot
+from dialmill.pipelines.sources.reading import (
     Notes,
-    Piece,
-    Role,
-    Source,
     file_name,
     load_dialogue,
     name_domains,
@@ -30,8 +26,8 @@ from .base import (
     take,
     take_if,
 )
-from .frames import read_turns, split_slot
-from .spans import Claim, prove
+from dialmill.pipelines.sources.spans import Claim, prove
+from dialmill.schemas import Act, Dialogue
 
 # A service of this corpus has a capital and a number ("Hotels_2"), one of MultiWOZ 2.2 neither.
 _SERVICE = re.compile(r'"(?:service|service_name)"\s*:\s*"[A-Z]\w*_\d+"|"services"\s*:\s*\[\s*"[A-Z]\w*_\d+"')

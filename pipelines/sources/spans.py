@@ -2,7 +2,7 @@
 
 Corpora count offsets in tokens or in characters, on the text as it is or on another tokenisation of it (cases B29, B30). Here every claim ("value v
 stands at [start, end)") becomes character offsets and is proved: the text there must be the value, up to letter case, blanks and punctuation. A claim
-that fails is looked for by `perturbers.values.find_span`, the one locator of the house: first among the words it names ("center" for centre), then
+that fails is looked for by `perturbers.core.values.find_span`: first among the words it names ("center" for centre), then
 in the whole utterance, never inside a longer value. What is found nowhere is counted and left out.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from perturbers.values import find_span
-from schemas import Span
+from dialmill.perturbers.core.values import find_span
+from dialmill.schemas import Span
 
 _TOKEN = re.compile(r"\S+")
 

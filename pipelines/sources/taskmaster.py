@@ -13,18 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-
-from pipelines.errors import RecordError
-from schemas import Act, Dialogue, SlotValues, Span, Turn
-
-from . import normalise
-from .base import (
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources import normalise
+from dialmill.pipelines.sources.reading import (
     SPLITS,
-    Kind,
     Notes,
-    Piece,
-    Role,
-    Source,
     file_name,
     json_array_items,
     list_lines,
@@ -35,7 +29,8 @@ from .base import (
     take,
     take_if,
 )
-from .spans import Claim, settle
+from dialmill.pipelines.sources.spans import Claim, settle
+from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 
 _LIST = re.compile(r"(train|dev|test)\.csv", re.IGNORECASE)
 _ANSWER = re.compile(r"\.(accept|reject)$")

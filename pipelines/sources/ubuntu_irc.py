@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipelines.errors import InputError, RecordError
-from pipelines.irc.logs import VARIANTS, Log, _parse_tok, log_name, parse, split_lines
-from schemas import Message
-
-from .base import Kind, MessageSource, Piece, Role, dialogue_data, file_name
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Kind, Piece, Role
+from dialmill.pipelines.disentangle.logs import VARIANTS, Log, _parse_tok, log_name, parse, split_lines
+from dialmill.pipelines.disentangle.source import MessageSource
+from dialmill.pipelines.sources.reading import dialogue_data, file_name
+from dialmill.schemas import Message
 
 _LINE = re.compile(r"\[\d\d:\d\d(?::\d\d)?\] ?(?:<[^>\n]+>|-\S+-|\()|===? |\S+ \d{4}-\d\d-\d\d \[\d\d:\d\d|\s?\* \S+ |<s> ")
 _LINK = re.compile(r"\d+ \d+(?: -)?\s*$")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pipelines.errors import RecordError
-from pipelines.recipe import Recipe
-from pipelines.sources.base import Source
-from schemas import Dialogue
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.source import Source
+from dialmill.schemas import Dialogue
 
 
 def refusal(dialogue: Dialogue, source: Source, recipe: Recipe) -> RecordError | None:
@@ -30,7 +30,7 @@ def refusal(dialogue: Dialogue, source: Source, recipe: Recipe) -> RecordError |
             if recipe.require_acts and not turn.acts:
                 return RecordError("no_acts", f"turn {turn.turn}: {turn.utterance}")
             if recipe.max_words is not None:
-                from perturbers.tokens import tokens
+                from dialmill.perturbers.core.tokens import tokens
 
                 number = len(tokens(turn.utterance, dialogue.language))
                 if number > recipe.max_words:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from perturbers.tokens import tokens
-from pipelines.baselines.judges import Lessons, Mistake
-from pipelines.baselines.rankers import Frequencies
-from schemas import Dialogue, Step, Turn
+from dialmill.perturbers.core.tokens import tokens
+from dialmill.pipelines.baselines.judges import Lessons, Mistake
+from dialmill.pipelines.baselines.rankers import Frequencies
+from dialmill.schemas import Dialogue, Step, Turn
 
 STEP = "test_hard@2"
 _NEGATION = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
-from perturbers.rng import key_number
-from perturbers.speech.conditions import Conditions, band_order
-from perturbers.speech.wer import add_to_sums, errors, rate_of_sums
-from schemas import Dialogue, Turn
+from dialmill.perturbers.core.rng import key_number
+from dialmill.perturbers.speech.conditions import Conditions, band_order
+from dialmill.perturbers.speech.wer import add_to_sums, errors, rate_of_sums
+from dialmill.schemas import Dialogue, Turn
 
 #: To compare two texts costs half of what the text channel takes for one: of its dialogues, one of so many is measured.
 _TEXT_SHARE = 4

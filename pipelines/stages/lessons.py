@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-
-from perturbers.rng import key_number
-from pipelines import files
-from pipelines.baselines.judges import Lessons, Predictions, open_lessons, read_predictions
-from pipelines.errors import InputError
-from pipelines.recipe import BUILT_IN, Recipe
-from schemas.dialogue import unpack
-
-from .base import Item, Stage, unsqueeze
-from .split import Fact, Layout
-
-if TYPE_CHECKING:
-    from pipelines.engine import Engine
+from dialmill.perturbers.core.rng import key_number
+from dialmill.pipelines.baselines.judges import Lessons, Predictions, open_lessons, read_predictions
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.recipe import BUILT_IN, Recipe
+from dialmill.pipelines.core.runner import Runner
+from dialmill.pipelines.core.stage import Item, Stage, unsqueeze
+from dialmill.pipelines.stages.split import Fact, Layout
+from dialmill.schemas.dialogue import unpack
 
 #: User turns that baselines are trained on, at most: some seconds of CPU.
 LESSON_TURNS = 1200
@@ -168,11 +164,11 @@ class TrainBaselines(Stage):
         yield "main", (FILE, target.encode())
 
 
-def learn(engine: Engine, recipe: Recipe, seed: int, folder: str, parsed: Any, layout: Any) -> tuple[Any, list[Any]]:
+def learn(runner: Runner, recipe: Recipe, seed: int, folder: str, parsed: Any, layout: Any) -> tuple[Any, list[Any]]:
     """The part of the graph that learns: (where the lessons lie, as `stages.pools.PoolPaths` takes it; books)."""
-    chosen = engine.apply("choose training dialogues", ChooseLessons(recipe, seed), parsed, side=layout)
-    lowest = engine.combine("find the lowest ranks", KeepLowest(), chosen.main)
-    trained = engine.apply("train the baselines", TrainBaselines(folder, recipe), engine.create("baselines", [0]), side=lowest)
+    chosen = runner.apply("choose training dialogues", ChooseLessons(recipe, seed), parsed, side=layout)
+    lowest = runner.combine("find the lowest ranks", KeepLowest(), chosen.main)
+    trained = runner.apply("train the baselines", TrainBaselines(folder, recipe), runner.create("baselines", [0]), side=lowest)
     return trained.main, [chosen.books, trained.books]
 
 

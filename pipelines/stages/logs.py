@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
-
-from pipelines.errors import RecordError
-from pipelines.inputs import InputFile
-from pipelines.irc.logs import Log
-from pipelines.noesis import conversations
-from pipelines.noesis.cuts import cut
-from pipelines.noesis.names import Nicks
-from pipelines.noesis.recipe import LogRecipe, UbuntuRecipe
-from pipelines.sources import registry
-from pipelines.sources.base import MessageSource, Piece
-from schemas import Dialogue
-from schemas.dialogue import pack
-
-from .base import Item, Out, Reject, Stage, squeeze, unsqueeze
-from .filters import refusal
-from .read import as_piece
-from .split import fact_of
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.inputs import InputFile
+from dialmill.pipelines.core.source import Piece, Source
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, squeeze, unsqueeze
+from dialmill.pipelines.disentangle import dialogues as conversations
+from dialmill.pipelines.disentangle.logs import Log
+from dialmill.pipelines.disentangle.model import DEFAULT_MODEL, LinkModel, disentangle
+from dialmill.pipelines.disentangle.nicknames import Nicks
+from dialmill.pipelines.disentangle.recipe import LogRecipe
+from dialmill.pipelines.disentangle.source import MessageSource
+from dialmill.pipelines.stages.filters import refusal
+from dialmill.pipelines.stages.read import as_piece
+from dialmill.pipelines.stages.split import fact_of
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import pack
 
 #: Lines that the link model takes at a time; the links don't depend on it.
 _CHUNK = 20_000
@@ -36,8 +34,8 @@ class JoinLogs(Stage):
 
     tags = ("out", "fact", "pool")
 
-    def __init__(self, inputs: list[InputFile], recipe: LogRecipe, seed: int) -> None:
-        self.inputs, self.recipe, self.seed = inputs, recipe, seed
+    def __init__(self, inputs: list[InputFile], sources: Mapping[str, Source], recipe: LogRecipe, seed: int) -> None:
+        self.inputs, self.sources, self.recipe, self.seed = inputs, sources, recipe, seed
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         name, values = element
@@ -48,7 +46,7 @@ class JoinLogs(Stage):
                 self.books.note(f"{kind}_but_no_log")
             return
         first = logs[0]
-        source = registry.get(self.inputs[first.file].source)
+        source = self.sources[self.inputs[first.file].source]
         assert isinstance(source, MessageSource)
         read = self.books.stage("read")
         read.entered += len(logs)
@@ -66,7 +64,7 @@ class JoinLogs(Stage):
         read.out += 1
         self._count_lines(log)
         links, sure = (annotated or [], {}) if self.recipe.links == "annotated" else predicted(log, self.recipe.model)
-        if not isinstance(self.recipe, UbuntuRecipe):
+        if self.recipe.writes_links:
             text = "".join(f"{one} {other} -\n" for one, other in links).rstrip("\n").encode("ascii")
             order = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             yield "out", Out(f"links/{name}.annotation.txt", order, len(links), text).item(1)
@@ -102,9 +100,7 @@ class JoinLogs(Stage):
 
     def _entangled(self, log: Log, made: conversations.Conversation, nicks: Nicks, dialogue: Dialogue, begins: list[int]) -> bytes:
         """What DSTC8's subtask 2 shows in place of the conversation: the channel up to the answer."""
-        if not isinstance(self.recipe, UbuntuRecipe) or self.recipe.form != "dstc8" or 2 not in self.recipe.subtasks:
-            return b""
-        at = cut(dialogue, self.seed, 2, self.recipe.min_context)
+        at = self.recipe.entangled_until(dialogue, self.seed)
         if at is None:
             return b""
         return squeeze(msgspec.msgpack.encode(conversations.entangled(log, made, nicks, begins[at], self.recipe.entangled_lines)))
@@ -125,8 +121,6 @@ class JoinLogs(Stage):
 
 def predicted(log: Log, model: str | None) -> tuple[list[tuple[int, int]], dict[int, float]]:
     """The model's links of a log (antecedent, message), and how sure it is of each message's."""
-    from pipelines.irc.model import disentangle
-
     links = disentangle(_model(model), log.lines, _CHUNK)
     return [(link.antecedent, link.message) for link in links], {link.message: link.confidence for link in links}
 
@@ -134,6 +128,4 @@ def predicted(log: Log, model: str | None) -> tuple[list[tuple[int, int]], dict[
 @lru_cache(maxsize=1)
 def _model(path: str | None) -> Any:
     """The link model, loaded once for each process."""
-    from pipelines.irc.model import DEFAULT_MODEL, LinkModel
-
     return LinkModel.load(Path(path) if path else DEFAULT_MODEL)

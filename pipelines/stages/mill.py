@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
-
-from perturbers import Chain, Perturber, Skipped, variants
-from perturbers.knowledge import fallback_from
-from perturbers.rewriter import lent_from
-from perturbers.typography import Typography
-from pipelines import files
-from pipelines.benchmarks import Benchmark
-from pipelines.recipe import Recipe
-from schemas import Dialogue, Step
-from schemas.arrow import complete_options
-from schemas.dialogue import STANDARD, encode, unpack
-from schemas.validate import Validator, check_dialogue
-
-from . import heard, lessons, tuning
-from .base import Item, Milled, Out, Reject, Stage, dialogue_order, unsqueeze
-from .hard import hard_copy
-from .overlap import banded, signature
-from .pools import bind
-from .split import Fact, Layout
-from .subsets import repeated
-
-
-def suite_params(perturber: Perturber) -> dict[str, set[type]]:
-    """The options that the lineage of a suite can hold, with their types: the fields of its Parquet column."""
-    links = perturber.links if isinstance(perturber, Chain) else (perturber,)
-    found: dict[str, set[type]] = {}
-    for link in links:
-        hints = get_type_hints(type(link))
-        for field in dataclasses.fields(link):
-            kind = hints[field.name]
-            found.setdefault(field.name, set()).add(kind if kind in (bool, int, float, str) else str)
-    return found
-
-
-def recipe_params(recipe: Recipe, benchmark: Benchmark) -> dict[str, dict[str, set[type]]]:
-    """The lineage options of every suite; those of what the benchmark injects are in all of them."""
-    first = benchmark.injected(recipe)
-    shared = suite_params(first) if first is not None else {}
-    found: dict[str, dict[str, set[type]]] = {STANDARD: shared}
-    for suite in recipe.suite_plan():
-        mine = suite_params(suite.perturber)
-        found[suite.name] = {name: shared.get(name, set()) | mine.get(name, set()) for name in (*shared, *(one for one in mine if one not in shared))}
-    return found
+from dialmill.perturbers import Perturber, Skipped, variants
+from dialmill.perturbers.insertion.knowledge import fallback_from
+from dialmill.perturbers.rewording.rewriter import lent_from
+from dialmill.perturbers.typing.typography import Typography
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.benchmark import Benchmark
+from dialmill.pipelines.core.params import recipe_params
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.stage import Item, Milled, Out, Reject, Stage, dialogue_order, unsqueeze
+from dialmill.pipelines.core.subsets import repeated
+from dialmill.pipelines.stages import heard, lessons, tuning
+from dialmill.pipelines.stages.hard import hard_copy
+from dialmill.pipelines.stages.overlap import banded, signature
+from dialmill.pipelines.stages.pools import bind
+from dialmill.pipelines.stages.split import Fact, Layout
+from dialmill.schemas import Dialogue, Step
+from dialmill.schemas.arrow import complete_options
+from dialmill.schemas.dialogue import STANDARD, encode, unpack
+from dialmill.schemas.validate import Validator, check_dialogue
 
 
 class Mill(Stage):
@@ -63,8 +38,8 @@ class Mill(Stage):
 
     def setup(self) -> None:
         self.suites = self.recipe.suite_plan()
-        self.params = recipe_params(self.recipe, self.benchmark)
         self.first = self.benchmark.injected(self.recipe)
+        self.params = recipe_params(self.recipe, self.first)
         self.validator = Validator("dialogue")
         self.bound = False
 

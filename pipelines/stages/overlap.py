@@ -11,13 +11,11 @@ from itertools import combinations
 from zlib import crc32
 
 import msgspec
-
-from pipelines.books import Books, total
-from pipelines.engine import PlainEngine
-from schemas import Dialogue
-
-from .base import Item, Stage
-from .split import SPLITS, fingerprint
+from dialmill.pipelines.core.counters import Books, total
+from dialmill.pipelines.core.stage import Item, Stage
+from dialmill.pipelines.runners.plain import PlainRunner
+from dialmill.pipelines.stages.split import SPLITS, fingerprint
+from dialmill.schemas import Dialogue
 
 _BINS = 32
 _ROWS = 4
@@ -102,8 +100,8 @@ class CountPairs(Stage):
 
 def measure(signatures: Iterable[Signature]) -> dict[str, dict[str, int]]:
     """The overlap between splits, by pair of splits and kind, of dialogues at hand."""
-    engine = PlainEngine()
-    bands = engine.group("", [band for one in signatures for band in banded(one)])
-    pairs = engine.group("", engine.apply("", CompareBand(), bands).main)
-    books = total(data for _, data in engine.apply("", CountPairs(), pairs).books)
+    runner = PlainRunner()
+    bands = runner.group("", [band for one in signatures for band in banded(one)])
+    pairs = runner.group("", runner.apply("", CompareBand(), bands).main)
+    books = total(data for _, data in runner.apply("", CountPairs(), pairs).books)
     return {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(books.overlap.items())}

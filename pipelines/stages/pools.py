@@ -6,24 +6,22 @@ contributions alone, so that every engine writes the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
-
-from perturbers.base import PoolRequest
-from perturbers.pools import Entry, PoolTable, table_bytes
-from pipelines import files
-from pipelines.errors import RecordError
-from pipelines.inputs import InputFile
-from pipelines.recipe import Recipe
-from pipelines.sources import registry
-from schemas import Dialogue
-
-from .base import Item, Stage, squeeze, unsqueeze
-from .read import parse_pieces
-from .split import Fact, Layout
+from dialmill.perturbers.core.contract import PoolRequest
+from dialmill.perturbers.core.pools import Entry, PoolTable, table_bytes
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.inputs import InputFile
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.source import Source
+from dialmill.pipelines.core.stage import Item, Stage, squeeze, unsqueeze
+from dialmill.pipelines.stages.read import parse_pieces
+from dialmill.pipelines.stages.split import Fact, Layout
+from dialmill.schemas import Dialogue
 
 #: What a pool may be gathered from besides a path.
 FROM_INPUT, FROM_TRAIN = "input", "train"
@@ -46,11 +44,8 @@ def contributions(wanted: Sequence[PoolRequest], dialogue: Dialogue, fact: Fact 
 class GatherFrom(Stage):
     """The pieces of a dialogue of another corpus into its contributions."""
 
-    def __init__(self, inputs: list[InputFile], wanted: Sequence[PoolRequest]) -> None:
-        self.inputs, self.wanted = inputs, wanted
-
-    def setup(self) -> None:
-        self.sources = {name: registry.get(name) for name in {one.source for one in self.inputs}}
+    def __init__(self, inputs: list[InputFile], sources: Mapping[str, Source], wanted: Sequence[PoolRequest]) -> None:
+        self.inputs, self.sources, self.wanted = inputs, sources, wanted
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         try:

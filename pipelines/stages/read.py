@@ -7,19 +7,17 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
-
-from pipelines import benchmarks, files
-from pipelines.errors import InputError, RecordError
-from pipelines.inputs import InputFile
-from pipelines.recipe import Recipe
-from pipelines.sources import registry
-from pipelines.sources.base import Kind, Piece, Source
-from schemas import Dialogue
-from schemas.dialogue import pack
-
-from .base import Item, Reject, Stage, squeeze, unsqueeze
-from .filters import refusal
-from .split import Fact, fact_of
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.benchmark import Benchmark
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.inputs import InputFile
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.source import Kind, Piece, Source
+from dialmill.pipelines.core.stage import Item, Reject, Stage, squeeze, unsqueeze
+from dialmill.pipelines.stages.filters import refusal
+from dialmill.pipelines.stages.split import Fact, fact_of
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import pack
 
 _PLACE = struct.Struct(">cII")
 _KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split", b"l": "links", b"f": "form"}
@@ -30,17 +28,15 @@ class ReadFile(Stage):
 
     tags = ("out",)
 
-    def __init__(self, inputs: list[InputFile], licences: dict[str, str], recipe: Recipe | None = None) -> None:
-        self.inputs, self.licences, self.recipe = inputs, licences, recipe
+    def __init__(self, inputs: list[InputFile], sources: Mapping[str, Source]) -> None:
+        self.inputs, self.sources = inputs, sources
 
     def process(self, element: int, side: object = None) -> Iterable[tuple[str, Item]]:
         one = self.inputs[element]
         records = 0
         try:
             data = files.read_bytes(one.path)
-            source = registry.get(one.source)
-            if self.recipe is not None:
-                source = benchmarks.get(self.recipe.benchmark).source(source, self.recipe)
+            source = self.sources[one.source]
             # The path itself, not how it is shown: its folders can tell the split, however the user named the file.
             for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.path, data)):
                 records += kind == "dialogue"
@@ -61,7 +57,7 @@ class ReadFile(Stage):
                 "sha256": hashlib.sha256(data).hexdigest(),
                 "bytes": len(data),
                 "records": records,
-                "licence": self.licences[one.source],
+                "licence": self.sources[one.source].licence,
                 "source": one.source,
                 "role": one.role,
             }
@@ -84,12 +80,16 @@ class JoinAndParse(Stage):
 
     tags = ("out", "fact", "pool")
 
-    def __init__(self, inputs: list[InputFile], recipe: Recipe, seed: int, contribute: Contribute | None = None) -> None:
-        self.inputs, self.recipe, self.seed, self.contribute = inputs, recipe, seed, contribute
-
-    def setup(self) -> None:
-        self.sources = {name: registry.get(name) for name in {one.source for one in self.inputs}}
-        self.benchmark = benchmarks.get(self.recipe.benchmark)
+    def __init__(
+        self,
+        inputs: list[InputFile],
+        sources: Mapping[str, Source],
+        benchmark: Benchmark,
+        recipe: Recipe,
+        seed: int,
+        contribute: Contribute | None = None,
+    ) -> None:
+        self.inputs, self.sources, self.benchmark, self.recipe, self.seed, self.contribute = inputs, sources, benchmark, recipe, seed, contribute
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         source_id, values = element

@@ -14,11 +14,10 @@ from heapq import nlargest, nsmallest
 from typing import Any
 
 import msgspec
-
-from perturbers.rng import key_number
-from pipelines.recipe import Recipe
-from schemas import Dialogue
-from schemas.dialogue import Split
+from dialmill.perturbers.core.rng import key_number
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import Split
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 #: Ranks are 64-bit numbers.

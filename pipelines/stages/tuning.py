@@ -6,20 +6,16 @@ The sample is the dialogues of the lowest keyed ranks, so that it depends neithe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-
-from perturbers.rng import key_number
-from pipelines import files
-from pipelines.recipe import Recipe
-from schemas.dialogue import unpack
-
-from .base import Item, Stage, unsqueeze
-from .split import Fact
-
-if TYPE_CHECKING:
-    from pipelines.engine import Engine
+from dialmill.perturbers.core.rng import key_number
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.runner import Runner
+from dialmill.pipelines.core.stage import Item, Stage, unsqueeze
+from dialmill.pipelines.stages.split import Fact
+from dialmill.schemas.dialogue import unpack
 
 #: Dialogues in the sample, and the file that holds what was found while a run lasts.
 DIALOGUES = 240
@@ -81,11 +77,11 @@ class Tune(Stage):
         yield "main", (FILE, path.encode())
 
 
-def learn(engine: Engine, recipe: Recipe, seed: int, folder: str, parsed: Any) -> tuple[Any, list[Any]]:
+def learn(runner: Runner, recipe: Recipe, seed: int, folder: str, parsed: Any) -> tuple[Any, list[Any]]:
     """The part of the graph that tunes: (where it lies, as `stages.pools.PoolPaths` takes it; books)."""
-    ranked = engine.apply("rank dialogues for tuning", RankDialogues(seed), parsed)
-    sample = engine.combine("sample for tuning", KeepSample(), ranked.main)
-    tuned = engine.apply("tune", Tune(folder, recipe, seed), engine.create("tuning", [0]), side=sample)
+    ranked = runner.apply("rank dialogues for tuning", RankDialogues(seed), parsed)
+    sample = runner.combine("sample for tuning", KeepSample(), ranked.main)
+    tuned = runner.apply("tune", Tune(folder, recipe, seed), runner.create("tuning", [0]), side=sample)
     return tuned.main, [ranked.books, tuned.books]
 
 

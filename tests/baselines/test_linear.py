@@ -7,10 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from dialmill.pipelines.baselines.linear import Example, LinearClassifier, context_features, text_features
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pipelines.baselines.linear import Example, LinearClassifier, context_features, text_features
 
 TEXTS = [
     *(("is there parking at the hotel", "ask"), ("can i bring my dog there", "ask"), ("do they serve breakfast", "ask"), ("is wifi free", "ask")),
@@ -47,7 +46,7 @@ def test_packed_and_unpacked_it_says_the_same() -> None:
 
 @pytest.mark.parametrize("seed", ["0", "7"])
 def test_another_process_trains_the_same_model(seed: str) -> None:
-    code = "from tests.baselines.test_linear import _EXAMPLES; from pipelines.baselines.linear import *; import zlib\n"
+    code = "from tests.baselines.test_linear import _EXAMPLES; from dialmill.pipelines.baselines.linear import *; import zlib\n"
     code += "print(zlib.crc32(LinearClassifier.train(_EXAMPLES).pack()))"
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True)
     import zlib

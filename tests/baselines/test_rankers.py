@@ -6,13 +6,12 @@ import math
 from collections import Counter
 
 import pytest
+from dialmill.pipelines.baselines import RANKERS, Frequencies, ranker
+from dialmill.pipelines.baselines.features import grams, words
+from dialmill.pipelines.baselines.rankers import log2_fixed
+from dialmill.pipelines.core.errors import UsageError
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pipelines.baselines import RANKERS, Frequencies, ranker
-from pipelines.baselines.features import grams, words
-from pipelines.baselines.rankers import log2_fixed
-from pipelines.errors import UsageError
 
 _TEXTS = st.lists(st.text(alphabet="abc d好的", max_size=12), min_size=1, max_size=6)
 

@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines.baselines.judges import gold_state, wrong_slots
+from dialmill.pipelines.baselines.ontology import Ontology, canonical
+from dialmill.pipelines.baselines.tracker import Tracker
+from dialmill.pipelines.sources import registry
+from dialmill.schemas import Dialogue, SlotValues, Turn
 
-from pipelines.baselines.judges import gold_state, wrong_slots
-from pipelines.baselines.ontology import Ontology, canonical
-from pipelines.baselines.tracker import Tracker
-from pipelines.sources import registry
-from schemas import Dialogue, SlotValues, Turn
 from tests.pipelines.source_tools import read_paths
 
 ROOT = Path(__file__).parents[2] / "data"

@@ -19,10 +19,11 @@ CHILD = """
 import json, resource, sys, time
 kind, output, seed, beam, *paths = json.loads(sys.argv[1])
 import apache_beam, pyarrow.json, pyarrow.parquet
-from pipelines import build, recipe
-import pipelines.beam_stage
-from perturbers import get
-job = build.make_job(recipe.load("raddle", None, ["suites=standard,typos"]), paths, output, seed, overwrite=True)
+from dialmill.pipelines import build
+from dialmill.pipelines.benchmarks import registry as benchmarks
+import dialmill.pipelines.runners.beam
+from dialmill.perturbers import get
+job = build.make_job(benchmarks.load_recipe("raddle", None, ["suites=standard,typos"]), paths, output, seed, overwrite=True)
 before, began = time.process_time(), time.monotonic()
 if kind == "loop":
     from tests.benchmarks.plain_loop import run
@@ -48,9 +49,9 @@ def measure(kind: str, output: Path, paths: list[str], beam: list[str] | None = 
 
 def multiply(paths: list[str], copies: int, folder: Path, most: int | None = None) -> list[str]:
     """The dialogues of data.json-shaped inputs (the first `most` of them) `copies` times, under new ids."""
-    from pipelines import files
-    from pipelines.inputs import find_inputs
-    from pipelines.sources.base import json_object_items
+    from dialmill.pipelines.core import files
+    from dialmill.pipelines.sources.inputs import find_inputs
+    from dialmill.pipelines.sources.reading import json_object_items
 
     folder.mkdir()
     dialogues: list[tuple[str, bytes]] = []

@@ -14,11 +14,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipelines import build, recipe
-from pipelines.baselines.judges import gold_state, wrong_slots
-from pipelines.baselines.tracker import Decision, State, Tracker, Turns
-from schemas import Dialogue
-from schemas.dialogue import decode
+from dialmill.pipelines import build
+from dialmill.pipelines.baselines.judges import gold_state, wrong_slots
+from dialmill.pipelines.baselines.tracker import Decision, State, Tracker, Turns
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import decode
 
 #: Joint goal accuracy in the paper (Peng et al., 2021).
 PAPER = {"standard": 53.2, "paraphrase": 40.3, "simplification": 37.2, "typos": 22.7, "verbosity": 38.2, "speech": 36.8}
@@ -34,7 +35,7 @@ def read(path: Path) -> list[Dialogue]:
 
 def everything(inputs: list[str], folder: str) -> list[Dialogue]:
     """All dialogues of the input, as `build splits` reads them."""
-    build.run(build.make_job(recipe.load("splits", None, ["few_shot=0", "hard_baselines="]), inputs, folder, overwrite=True))
+    build.run(build.make_job(benchmarks.load_recipe("splits", None, ["few_shot=0", "hard_baselines="]), inputs, folder, overwrite=True))
     return [one for split in ("train", "valid", "test") for one in read(Path(folder, "dialogues/standard", f"{split}.jsonl"))]
 
 
@@ -66,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.raddle or f"{scratch}/raddle"
         if not options.raddle:
-            build.run(build.make_job(recipe.load("raddle", None, [SUITES, TEXT_SPEECH]), options.input, folder))
+            build.run(build.make_job(benchmarks.load_recipe("raddle", None, [SUITES, TEXT_SPEECH]), options.input, folder))
         tests = {path.parent.name: read(path) for path in sorted(Path(folder, "dialogues").glob("*/test.jsonl"))}
         held_out = {one.source_id for dialogues in tests.values() for one in dialogues}
         training = [one for one in everything(options.input, f"{scratch}/splits") if one.source_id not in held_out]

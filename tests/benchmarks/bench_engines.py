@@ -16,16 +16,16 @@ import re
 from importlib import metadata
 from pathlib import Path
 
-from perturbers import OptionError
-from perturbers.speech import asr, tts
-from perturbers.speech.cache import Cache
-from perturbers.speech.calibrate import read, sample
-from perturbers.speech.channel import Speech
-from perturbers.speech.engines import ENGINES
-from perturbers.speech.guards import suspicious
-from perturbers.speech.speakable import speakable, words
-from perturbers.speech.studio import Condition, Studio
-from perturbers.speech.wer import corpus_rate, errors
+from dialmill.perturbers import OptionError
+from dialmill.perturbers.speech.cache import Cache
+from dialmill.perturbers.speech.channel import Speech
+from dialmill.perturbers.speech.engines import asr, tts
+from dialmill.perturbers.speech.engines.catalogue import ENGINES
+from dialmill.perturbers.speech.engines.guards import suspicious
+from dialmill.perturbers.speech.fit.calibrate import read, sample
+from dialmill.perturbers.speech.speakable import speakable, words
+from dialmill.perturbers.speech.studio import Condition, Studio
+from dialmill.perturbers.speech.wer import corpus_rate, errors
 
 _TICK = os.sysconf("SC_CLK_TCK")
 

@@ -12,14 +12,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-
-from pipelines.irc import train as training
-from pipelines.irc.conversations import gather
-from pipelines.irc.features import candidate_pairs, pair_features
-from pipelines.irc.frame import Roster
-from pipelines.irc.logs import find_logs, read_log
-from pipelines.irc.metrics import conversations, start_of
-from pipelines.irc.model import LinkModel, disentangle
+from dialmill.pipelines.disentangle import train as training
+from dialmill.pipelines.disentangle.conversations import gather
+from dialmill.pipelines.disentangle.features import candidate_pairs, pair_features
+from dialmill.pipelines.disentangle.frame import Roster
+from dialmill.pipelines.disentangle.logs import find_logs, read_log
+from dialmill.pipelines.disentangle.metrics import conversations, start_of
+from dialmill.pipelines.disentangle.model import LinkModel, disentangle
 
 
 def speed(model: LinkModel, folder: Path) -> dict[str, float]:

@@ -19,14 +19,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perturbers.knowledge import SEEKING, Knowledge, KnowledgeBase, load
-from perturbers.knowledge.english import FUNCTION_WORDS
-from pipelines.baselines.features import words
-from pipelines.baselines.linear import Example, LinearClassifier, text_features
-from pipelines.baselines.rankers import Bm25
-from pipelines.inputs import find_inputs
-from pipelines.sources import registry
-from schemas import Dialogue, Snippet
+from dialmill.perturbers.insertion.knowledge import SEEKING, Knowledge, KnowledgeBase, load
+from dialmill.perturbers.insertion.knowledge.english import FUNCTION_WORDS
+from dialmill.pipelines.baselines.features import words
+from dialmill.pipelines.baselines.linear import Example, LinearClassifier, text_features
+from dialmill.pipelines.baselines.rankers import Bm25
+from dialmill.pipelines.sources import registry
+from dialmill.pipelines.sources.inputs import find_inputs
+from dialmill.schemas import Dialogue, Snippet
 
 
 class Asked(NamedTuple):
@@ -41,8 +41,8 @@ def dialogues(paths: Sequence[Path]) -> list[Dialogue]:
     """All dialogues of some files, read without a build."""
     found: dict[str, list[Any]] = {}
     inputs = find_inputs([str(path) for path in paths])
-    from pipelines import files
-    from pipelines.sources.base import Piece
+    from dialmill.pipelines.core import files
+    from dialmill.pipelines.core.source import Piece
 
     for one in inputs:
         if one.role != "other":

@@ -11,7 +11,7 @@ import json
 import time
 from pathlib import Path
 
-from pipelines.baselines.linear import Example, LinearClassifier, context_features
+from dialmill.pipelines.baselines.linear import Example, LinearClassifier, context_features
 
 
 def f1(said: list[str], due: list[str]) -> float:

@@ -16,15 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-
-from perturbers.rng import Rng, key_number
-from pipelines.books import Books
-from pipelines.noesis.examples import Example
-from pipelines.noesis.keys import hashes
-from pipelines.noesis.pool import PoolInfo, join_shards, shard_of, utterance
-from pipelines.noesis.recipe import SelectionRecipe
-from pipelines.noesis.stages import WriteExamples
-from pipelines.stages.base import squeeze
+from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.pipelines.benchmarks.noesis.recipe import SelectionRecipe
+from dialmill.pipelines.benchmarks.noesis.stages import WriteExamples
+from dialmill.pipelines.candidates.examples import Example
+from dialmill.pipelines.candidates.keys import hashes
+from dialmill.pipelines.candidates.pool import PoolInfo, join_shards, shard_of, utterance
+from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.stage import squeeze
 
 _SHARDS = 16
 _VOCABULARY = 60_000

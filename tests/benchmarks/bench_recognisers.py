@@ -1,6 +1,6 @@
 """Recognisers compared on the same audio: word error rate of each, alone and with the guards, and how far each is from the first.
 
-    python -m perturbers.speech.convert tiny.en tiny.en.pt
+    python -m dialmill.perturbers.speech.engines.convert tiny.en tiny.en.pt
     python -m tests.benchmarks.bench_recognisers DIALOGUES.jsonl --asr whisper openai-whisper:tiny.en.pt [--turns 40] [--wer 0.3] [--seed 21]
 
 DIALOGUES.jsonl holds canonical records (dialogues/standard/test.jsonl of any build). Voice, kind of noise and level are drawn by key as the
@@ -13,15 +13,15 @@ import argparse
 import time
 from pathlib import Path
 
-from perturbers.rng import Rng
-from perturbers.speech import asr, tts
-from perturbers.speech.cache import Cache
-from perturbers.speech.calibrate import read, sample
-from perturbers.speech.channel import Speech
-from perturbers.speech.guards import suspicious
-from perturbers.speech.speakable import speakable, words
-from perturbers.speech.studio import Condition, Studio, noise_seed
-from perturbers.speech.wer import corpus_rate, errors
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.speech.cache import Cache
+from dialmill.perturbers.speech.channel import Speech
+from dialmill.perturbers.speech.engines import asr, tts
+from dialmill.perturbers.speech.engines.guards import suspicious
+from dialmill.perturbers.speech.fit.calibrate import read, sample
+from dialmill.perturbers.speech.speakable import speakable, words
+from dialmill.perturbers.speech.studio import Condition, Studio, noise_seed
+from dialmill.perturbers.speech.wer import corpus_rate, errors
 
 
 def main() -> None:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 REPORT = """
 import json, resource, sys, time
-from pipelines.report import write
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.report import write
 before = time.process_time()
 path = write.write(sys.argv[1])
 print(json.dumps({"cpu": time.process_time() - before, "start": before, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
@@ -26,8 +27,9 @@ print(json.dumps({"cpu": time.process_time() - before, "start": before, "peak_mb
 BUILD = """
 import json, sys, time
 import apache_beam, pyarrow.parquet
-from pipelines import build, recipe
-from pipelines.report import write
+from dialmill.pipelines import build
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.report import write
 benchmark, output, *paths = json.loads(sys.argv[1])
 spent = [0.0]
 add = write.add
@@ -36,7 +38,7 @@ def timed(folder, manifest):
     add(folder, manifest)
     spent[0] = time.process_time() - began
 write.add = timed
-job = build.make_job(recipe.load(benchmark), paths, output, overwrite=True)
+job = build.make_job(benchmarks.load_recipe(benchmark), paths, output, overwrite=True)
 before = time.process_time()
 build.run(job)
 print(json.dumps({"cpu": time.process_time() - before, "report": spent[0]}))

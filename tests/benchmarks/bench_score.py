@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipelines.scoring.base import Settings
-from pipelines.scoring.evaluate import Request, evaluate
-from schemas import STANDARD, Dialogue, Turn
-from schemas.dialogue import SlotValues, encode
+from dialmill.pipelines.cli.score import request as scoring_request
+from dialmill.pipelines.core.scorer import Settings
+from dialmill.pipelines.scoring.evaluate import evaluate
+from dialmill.schemas import STANDARD, Dialogue, Turn
+from dialmill.schemas.dialogue import SlotValues, encode
 
 EXAMPLES, CANDIDATES = 10_000, 100
 #: Dialogues and user turns in each: 7,000 turns a suite, which MultiWOZ's test set has.
@@ -38,7 +39,7 @@ def ranking(folder: Path) -> Callable[[], Any]:
         guesses.append({"example-id": number, "candidate-ranking": ranked})
     (folder / "ubuntu_test_subtask_1.json").write_text(json.dumps(examples), "utf-8")
     (folder / "guesses.json").write_text(json.dumps(guesses), "utf-8")
-    return lambda: evaluate(Request("noesis-ubuntu", Settings(str(folder)), [str(folder / "guesses.json")]))
+    return lambda: evaluate(scoring_request("noesis-ubuntu", Settings(str(folder)), [str(folder / "guesses.json")]))
 
 
 def tracking(folder: Path, suite: str) -> Callable[[], Any]:
@@ -67,7 +68,7 @@ def tracking(folder: Path, suite: str) -> Callable[[], Any]:
     paths.mkdir(exist_ok=True)
     for name in SUITES:
         (paths / f"{name}.jsonl").write_bytes((folder / f"{name}.jsonl").read_bytes())
-    return lambda: evaluate(Request("splits", Settings(str(folder)), [str(paths)], suite))
+    return lambda: evaluate(scoring_request("splits", Settings(str(folder)), [str(paths)], suite))
 
 
 def main() -> None:

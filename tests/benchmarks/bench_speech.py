@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perturbers.speech.align import align
-from perturbers.speech.calibrate import read, sample
-from perturbers.speech.channel import Speech
-from perturbers.speech.speakable import words
-from perturbers.speech.wer import corpus_rate, edit_errors, errors, unify
-from schemas import Dialogue
+from dialmill.perturbers.speech.align import align
+from dialmill.perturbers.speech.channel import Speech
+from dialmill.perturbers.speech.fit.calibrate import read, sample
+from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.wer import corpus_rate, edit_errors, errors, unify
+from dialmill.schemas import Dialogue
 
 
 def measure(speech: Speech, dialogues: Sequence[Dialogue], seed: int, what: str) -> list[tuple[str, str]]:

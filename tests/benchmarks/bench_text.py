@@ -19,12 +19,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from perturbers import parse  # noqa: E402
-from perturbers.base import Perturber  # noqa: E402
-from perturbers.pools import build_table  # noqa: E402
-from perturbers.rewriter import Rewriter  # noqa: E402
-from perturbers.twins import TwinPool  # noqa: E402
-from schemas import Dialogue  # noqa: E402
+from dialmill.perturbers import parse  # noqa: E402
+from dialmill.perturbers.core.contract import Perturber  # noqa: E402
+from dialmill.perturbers.core.pools import build_table  # noqa: E402
+from dialmill.perturbers.rewording.donors import TwinPool  # noqa: E402
+from dialmill.perturbers.rewording.rewriter import Rewriter  # noqa: E402
+from dialmill.schemas import Dialogue  # noqa: E402
+
 from tests.benchmarks.bench_typos import cpu, read  # noqa: E402
 
 ROUNDS = 5

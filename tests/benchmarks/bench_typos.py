@@ -21,10 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from perturbers import get  # noqa: E402
-from pipelines.sources import registry  # noqa: E402
-from pipelines.sources.base import Piece  # noqa: E402
-from schemas import Dialogue  # noqa: E402
+from dialmill.perturbers import get  # noqa: E402
+from dialmill.pipelines.core.source import Piece  # noqa: E402
+from dialmill.pipelines.sources import registry  # noqa: E402
+from dialmill.schemas import Dialogue  # noqa: E402
 
 ROUNDS = 5
 

@@ -19,10 +19,10 @@ import fastjsonschema
 import jsonschema
 import jsonschema_rs
 import msgspec
+from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Span, Step, Turn, apply_edits
+from dialmill.schemas.dialogue import Edit, decode, encode
+from dialmill.schemas.validate import Validator, check_dialogue, load, validate_line
 
-from schemas import Act, Dialogue, Goal, SlotValues, Span, Step, Turn, apply_edits
-from schemas.dialogue import Edit, decode, encode
-from schemas.validate import Validator, check_dialogue, load, validate_line
 from tests.schemas.cases import bad, good
 
 Check = Callable[[Any], bool]

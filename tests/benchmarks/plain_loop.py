@@ -7,22 +7,22 @@ from collections import defaultdict
 from pathlib import Path
 
 import msgspec
-
-from perturbers import Skipped, variants
-from pipelines import benchmarks, files
-from pipelines.baselines.judges import Lessons
-from pipelines.build import Job
-from pipelines.sinks.parts import rows
-from pipelines.sources import registry
-from pipelines.sources.base import Piece
-from pipelines.stages.base import dialogue_order
-from pipelines.stages.filters import refusal
-from pipelines.stages.hard import hard_copy
-from pipelines.stages.lessons import LESSON_TURNS, few_rank, is_few, judges
-from pipelines.stages.split import Fact, Layout, SplitPlanner, fact_of
-from schemas.arrow import arrow_schema, write_parquet
-from schemas.dialogue import Dialogue, encode
-from schemas.validate import Validator, check_dialogue
+from dialmill.perturbers import Skipped, variants
+from dialmill.pipelines.baselines.judges import Lessons
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.benchmark import Job
+from dialmill.pipelines.core.source import Piece
+from dialmill.pipelines.core.stage import dialogue_order
+from dialmill.pipelines.sinks.parts import rows
+from dialmill.pipelines.sources import registry
+from dialmill.pipelines.stages.filters import refusal
+from dialmill.pipelines.stages.hard import hard_copy
+from dialmill.pipelines.stages.lessons import LESSON_TURNS, few_rank, is_few, judges
+from dialmill.pipelines.stages.split import Fact, Layout, SplitPlanner, fact_of
+from dialmill.schemas.arrow import arrow_schema, write_parquet
+from dialmill.schemas.dialogue import Dialogue, encode
+from dialmill.schemas.validate import Validator, check_dialogue
 
 
 def run(job: Job) -> None:

@@ -21,8 +21,8 @@ sys.meta_path.insert(0, Refuse())
 began = time.process_time()
 import schemas, perturbers
 print(f"{time.process_time() - began:.2f}")
-from perturbers import get
-from schemas import Dialogue, Turn
+from dialmill.perturbers import get
+from dialmill.schemas import Dialogue, Turn
 said = Dialogue(dialogue_id="d", source="s", source_id="d", turns=(Turn(0, "user", "i would like a hotel with free wifi please"),))
 made = get("typos")(rate=0.3).perturb(said, seed=1)
 assert made.turns[0].utterance != said.turns[0].utterance
@@ -60,6 +60,8 @@ def test_no_module_is_longer_than_a_person_reads() -> None:
 
 
 def test_light_commands_do_without_beam() -> None:
-    command = "import sys; from pipelines.cli import main; code = main(['list']); assert 'apache_beam' not in sys.modules; sys.exit(code)"
+    command = (
+        "import sys; from dialmill.pipelines.cli.main import main; code = main(['list']); assert 'apache_beam' not in sys.modules; sys.exit(code)"
+    )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, env=environment(), cwd=Path(ROOT), check=False)
     assert done.returncode == 0, done.stderr

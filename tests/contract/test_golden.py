@@ -12,8 +12,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines import build
+from dialmill.pipelines.benchmarks import registry as benchmarks
 
-from pipelines import build, recipe
 from tests.pipelines.tools import DATA, plain
 
 GOLDEN = Path(__file__).with_name("golden.json")
@@ -26,7 +27,7 @@ def digest(name: str, output: Path) -> str:
     if benchmark == "perturb":
         chains = {"typos": "typos", "chained": "typos:style=chat+typos:rate=0.3,style=typing,values=follow"}
         settings = ["suites=standard,typos,chained", "variants=2", *(f"perturbations.{suite}={spec}" for suite, spec in chains.items())]
-        job = build.make_job(recipe.load("perturb", None, settings), [str(DATA / source)], str(output))
+        job = build.make_job(benchmarks.load_recipe("perturb", None, settings), [str(DATA / source)], str(output))
         build.run(job, plain=True)
     else:
         plain(benchmark, [DATA / source], output)

@@ -7,18 +7,19 @@ import pickle
 from typing import Any
 
 import pytest
+from dialmill.perturbers import Chain, OptionError, Perturber, Skipped, get, variants
+from dialmill.perturbers.core import registry
+from dialmill.pipelines.sources import registry as sources
+from dialmill.schemas import Dialogue
+from dialmill.schemas.edits import edit_text
+from dialmill.schemas.validate import check_dialogue
 from hypothesis import HealthCheck, given, settings
 
-import perturbers
-from perturbers import Chain, OptionError, Perturber, Skipped, get, variants
-from pipelines.sources import registry as sources
-from schemas import Dialogue
-from schemas.edits import edit_text
-from schemas.validate import check_dialogue
+from dialmill import perturbers
 from tests.pipelines.tools import DATA, plain, records
 from tests.strategies import dialogues as any_dialogues
 
-EXTRA = perturbers.registry.extra
+EXTRA = registry.extra
 NAMES = [name for name in perturbers.names() if EXTRA(name) is None or importlib.util.find_spec(str(EXTRA(name)))]
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from dialmill.schemas import Dialogue
+from dialmill.schemas.arrow import arrow_schema
+from dialmill.schemas.validate import Validator, check_lint, load, names
 
-from schemas import Dialogue
-from schemas.arrow import arrow_schema
-from schemas.validate import Validator, check_lint, load, names
 from tests.schemas.cases import bad, good
 
 

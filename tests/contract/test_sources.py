@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Piece
+from dialmill.pipelines.disentangle.source import MessageSource
+from dialmill.pipelines.sources import registry
+from dialmill.pipelines.sources.spans import whole
+from dialmill.schemas.dialogue import decode, encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError, RecordError
-from pipelines.sources import registry
-from pipelines.sources.base import MessageSource, Piece
-from pipelines.sources.spans import whole
-from schemas.dialogue import decode, encode
 from tests.pipelines.source_tools import Read, read_data
 
 ROOT = Path(__file__).parents[2]
@@ -169,7 +170,8 @@ def test_reading_twice_gives_the_same(name: str) -> None:
 
 
 def test_sources_work_without_beam() -> None:
-    code = "import sys; sys.modules['apache_beam'] = None\nfrom pipelines.sources import registry\nfor name in registry.names(): registry.get(name)"
+    code = "import sys; sys.modules['apache_beam'] = None\n"
+    code += "from dialmill.pipelines.sources import registry\nfor name in registry.names(): registry.get(name)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 

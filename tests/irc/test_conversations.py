@@ -1,8 +1,7 @@
 import pytest
-
-from pipelines.irc.conversations import Conversation, agreed, gather, split_by_confidence
-from pipelines.irc.logs import parse
-from pipelines.irc.model import ReplyLink
+from dialmill.pipelines.disentangle.conversations import Conversation, agreed, gather, split_by_confidence
+from dialmill.pipelines.disentangle.logs import parse
+from dialmill.pipelines.disentangle.model import ReplyLink
 
 LINKS = [ReplyLink(0, 0, 0.9), ReplyLink(1, 1, 1.0), ReplyLink(2, 0, 0.4), ReplyLink(3, 3, 0.8)]
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from dialmill.pipelines.disentangle.features import CONTEXT, NAMES, candidate_pairs, pair_features
+from dialmill.pipelines.disentangle.frame import HASH_BITS, HOW_FIRST, HOW_INSIDE, REMEMBERED_LINES, Frame, Roster, person_key
+from dialmill.pipelines.disentangle.logs import parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.irc.features import CONTEXT, NAMES, candidate_pairs, pair_features
-from pipelines.irc.frame import HASH_BITS, HOW_FIRST, HOW_INSIDE, REMEMBERED_LINES, Frame, Roster, person_key
-from pipelines.irc.logs import parse
 from tests.irc.synthetic import make_log
 
 WEIGHTS = np.linspace(0, 5, 1 << HASH_BITS, dtype=np.float32)

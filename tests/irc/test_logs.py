@@ -2,11 +2,21 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines.disentangle.frame import Roster
+from dialmill.pipelines.disentangle.logs import (
+    LogError,
+    annotation_path,
+    find_logs,
+    log_name,
+    parse,
+    read_annotated,
+    read_links,
+    read_log,
+    split_lines,
+    write_links,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pipelines.irc.frame import Roster
-from pipelines.irc.logs import LogError, annotation_path, find_logs, log_name, parse, read_annotated, read_links, read_log, split_lines, write_links
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:

@@ -2,9 +2,8 @@ import random
 
 import numpy as np
 import pytest
-
-from pipelines.errors import DialmillError
-from pipelines.irc.metrics import adjusted_rand, conversations, score
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.disentangle.metrics import adjusted_rand, conversations, score
 
 
 def test_conversations_are_components_and_unlinked_messages_are_alone():

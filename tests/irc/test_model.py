@@ -6,16 +6,26 @@ import sys
 
 import numpy as np
 import pytest
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.disentangle import train as training
+from dialmill.pipelines.disentangle.conversations import gather
+from dialmill.pipelines.disentangle.features import CONTEXT
+from dialmill.pipelines.disentangle.frame import Roster
+from dialmill.pipelines.disentangle.logs import parse, read_links, write_links
+from dialmill.pipelines.disentangle.metrics import score
+from dialmill.pipelines.disentangle.model import (
+    DEFAULT_MODEL,
+    Disentangler,
+    LinkModel,
+    ReplyLink,
+    _votes,
+    block_links,
+    disentangle,
+    group_log_softmax,
+    shortlist,
+)
+from dialmill.pipelines.disentangle.threads import AHEAD, EPOCH, SHORT
 
-from pipelines.errors import InputError
-from pipelines.irc import train as training
-from pipelines.irc.conversations import gather
-from pipelines.irc.features import CONTEXT
-from pipelines.irc.frame import Roster
-from pipelines.irc.logs import parse, read_links, write_links
-from pipelines.irc.metrics import score
-from pipelines.irc.model import DEFAULT_MODEL, Disentangler, LinkModel, ReplyLink, _votes, block_links, disentangle, group_log_softmax, shortlist
-from pipelines.irc.threads import AHEAD, EPOCH, SHORT
 from tests.irc.synthetic import make_log, write_corpus
 
 pytest.importorskip("lightgbm", reason="needs the extra dialmill[irc]")
@@ -166,9 +176,10 @@ def test_training_errors_are_plain(tmp_path, capsys):
 
 
 def test_the_package_needs_no_beam():
-    code = "import sys; sys.modules['apache_beam'] = None; import pipelines.irc.train, pipelines.irc.model; assert 'lightgbm' not in sys.modules"
+    modules = "dialmill.pipelines.disentangle.train, dialmill.pipelines.disentangle.model"
+    code = f"import sys; sys.modules['apache_beam'] = None; import {modules}; assert 'lightgbm' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-    subprocess.run([sys.executable, "-c", "import sys, pipelines; assert 'pipelines.irc' not in sys.modules"], check=True)
+    subprocess.run([sys.executable, "-c", "import sys, dialmill.pipelines; assert 'dialmill.pipelines.disentangle' not in sys.modules"], check=True)
 
 
 def test_the_shipped_model_on_a_twelve_hour_log_and_on_odd_nicks():
@@ -192,4 +203,4 @@ def test_the_shipped_model_is_small_and_says_whose_data_it_learned_from():
     notes = json.loads(DEFAULT_MODEL.with_name(DEFAULT_MODEL.name + ".json").read_text(encoding="utf-8"))
     assert DEFAULT_MODEL.stat().st_size < 3_000_000
     assert notes["model"]["sha256"] == hashlib.sha256(DEFAULT_MODEL.read_bytes()).hexdigest()
-    assert "CC-BY 4.0" in notes["attribution"] and notes["command"].startswith("python -m pipelines.irc.train")
+    assert "CC-BY 4.0" in notes["attribution"] and notes["command"].startswith("python -m dialmill.pipelines.disentangle.train")

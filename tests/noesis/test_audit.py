@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.noesis import audit
+from dialmill.pipelines.candidates import audit
 
 OPTIONS = [f"option number {number:02}" for number in range(20)]
 

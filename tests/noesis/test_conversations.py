@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pipelines import recipe
-from pipelines.irc.logs import Log, parse
-from pipelines.noesis.conversations import gather, refusal
-from pipelines.noesis.names import Nicks
-from pipelines.noesis.recipe import UbuntuRecipe
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
+from dialmill.pipelines.disentangle.dialogues import gather, refusal
+from dialmill.pipelines.disentangle.logs import Log, parse
+from dialmill.pipelines.disentangle.nicknames import Nicks
 
 LINES = [
     "[03:00] <kim> how do I mount a disk?",
@@ -18,7 +18,7 @@ LINES = [
 
 
 def test_bots_that_talk_alone_are_refused_and_not_forgotten() -> None:
-    made = recipe.load("noesis-ubuntu", None, [])
+    made = benchmarks.load_recipe("noesis-ubuntu", None, [])
     assert isinstance(made, UbuntuRecipe) and made.drop_bots
     clock, lines = parse(LINES)
     log = Log("2008-01-02", "2008-01-02.raw.txt", clock, tuple(lines))

@@ -6,10 +6,9 @@ import gzip
 from pathlib import Path
 
 import pytest
-
-from pipelines.errors import InputError
-from pipelines.noesis import manuals
-from pipelines.noesis.unknown import known
+from dialmill.pipelines.benchmarks.noesis import manuals
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.unknown import known
 
 ROFF = b""".\\" a comment
 .TH FROB 1 "May 2031"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.pipelines.disentangle.logs import parse
+from dialmill.pipelines.disentangle.nicknames import Nicks, addressee, without_names
 from hypothesis import given
 from hypothesis import strategies as st
-
-from pipelines.irc.logs import parse
-from pipelines.noesis.names import Nicks, addressee, without_names
 
 LOG = [
     "[03:00] <the> hello",

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dialmill.perturbers.core.rng import Rng
+from dialmill.pipelines.candidates.draw import Draw
+from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash, long_id, nearly_equal, short_id, token_hashes
+from dialmill.pipelines.candidates.pool import ANSWER, SHARED, Pool, join_shards, shard_of, utterance
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from perturbers.rng import Rng
-from pipelines.noesis.draw import Draw
-from pipelines.noesis.keys import candidate_key, hashes, key_hash, long_id, nearly_equal, short_id, token_hashes
-from pipelines.noesis.pool import ANSWER, SHARED, Pool, join_shards, shard_of, utterance
 
 
 def build(folder: Path, texts: list[tuple[str, int]], pool_size: int | None = None) -> Pool:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
-
-from perturbers import Chain, OptionError, Perturber, Skipped, TurnPerturber, get, names, parse, variants
-from perturbers.rng import Rng
-from perturbers.values import View
-from schemas import Act, Dialogue, Edit, Span, Turn
+from dialmill.perturbers import Chain, OptionError, Perturber, Skipped, TurnPerturber, get, names, parse, variants
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.values import View
+from dialmill.schemas import Act, Dialogue, Edit, Span, Turn
 
 
 def dialogue(*utterances: str, source_id: str = "D1", language: str = "en", split: str | None = None) -> Dialogue:

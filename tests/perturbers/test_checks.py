@@ -5,15 +5,14 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 import pytest
+from dialmill.perturbers.core import checks
+from dialmill.perturbers.core.checks import certify, edits_between, moved
+from dialmill.perturbers.core.distance import distance
+from dialmill.perturbers.core.values import Locator
+from dialmill.schemas import Act, Dialogue, Edit, SlotValues, Span, Turn, apply_edits
+from dialmill.schemas.edits import edit_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from perturbers import checks
-from perturbers.checks import certify, edits_between, moved
-from perturbers.distance import distance
-from perturbers.values import Locator
-from schemas import Act, Dialogue, Edit, SlotValues, Span, Turn, apply_edits
-from schemas.edits import edit_text
 
 
 def judge(

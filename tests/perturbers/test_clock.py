@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.perturbers.core import clock
 from hypothesis import given
 from hypothesis import strategies as st
-
-from perturbers import clock
 
 
 def moved(text: str, minutes: int, language: str = "en", labelled: tuple[str, ...] = (), forced: tuple[tuple[int, int], ...] = ()) -> str:

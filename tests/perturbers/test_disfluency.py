@@ -6,12 +6,12 @@ import hashlib
 import re
 
 import pytest
+from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.disfluency.perturber import REPAIRED, Disfluency
+from dialmill.schemas import Act, Dialogue, Span, Turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perturbers.base import OptionError
-from perturbers.disfluency import REPAIRED, Disfluency
-from schemas import Act, Dialogue, Span, Turn
 from tests.perturbers.test_typos import CHINESE, ENGLISH, dialogue, located
 
 

@@ -8,14 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.entities.coinage import coin, same_shape
+from dialmill.perturbers.entities.perturber import Entities
+from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
+from dialmill.schemas.edits import edit_text
+from dialmill.schemas.validate import check_dialogue
 
-from perturbers.base import OptionError
-from perturbers.coinage import coin, same_shape
-from perturbers.entities import Entities
-from perturbers.rng import Rng
-from schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
-from schemas.edits import edit_text
-from schemas.validate import check_dialogue
 from tests import oracle
 
 Said = tuple[str, list[tuple[str, str, str, str]]]  # utterance, (surface, domain, slot, value)

@@ -6,9 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-from perturbers.flows import DETOUR, RESTATED, UNCLEAR, asked_again, split_wordings, walk
-from schemas.flow import REJECTED, Flow, Node, fields, read_flow
+from dialmill.pipelines.sources.flow_walks import DETOUR, RESTATED, UNCLEAR, asked_again, split_wordings, walk
+from dialmill.schemas.flow import REJECTED, Flow, Node, fields, read_flow
 
 FLOWS = [read_flow(path.read_bytes(), path.name) for path in sorted((Path(__file__).parents[2] / "data" / "flow").glob("*.yaml"))]
 

@@ -8,14 +8,13 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from dialmill.perturbers import OptionError, get
+from dialmill.perturbers.typing import foreign as foreign_module
+from dialmill.perturbers.typing.foreign import Nlpaug, align, foreign, seeded
+from dialmill.schemas import Act, Dialogue, Span, Turn
+from dialmill.schemas.edits import check_edits, edit_text, invert
 from hypothesis import given
 from hypothesis import strategies as st
-
-from perturbers import OptionError, get
-from perturbers import foreign as foreign_module
-from perturbers.foreign import Nlpaug, align, foreign, seeded
-from schemas import Act, Dialogue, Span, Turn
-from schemas.edits import check_edits, edit_text, invert
 
 
 def dialogue(text: str, *values: str, source_id: str = "D1", language: str = "en") -> Dialogue:

@@ -7,17 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers import OptionError, get
+from dialmill.perturbers.insertion.knowledge import (
+    SEEKING,
+    TWIN,
+    Entity,
+    Knowledge,
+    KnowledgeBase,
+    KnowledgeError,
+    chinese,
+    english,
+    entity_label,
+    load,
+    own_base,
+)
+from dialmill.perturbers.insertion.knowledge.perturber import is_held_out
+from dialmill.perturbers.insertion.knowledge.table import Names, mentions, spots
+from dialmill.perturbers.insertion.knowledge.topics import answered_by_database, question_key, topic_of, topics, usable
+from dialmill.perturbers.insertion.knowledge.wording import halves
+from dialmill.perturbers.insertion.turns import Pair, gaps, insert
+from dialmill.schemas import Act, Dialogue, Snippet, Turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perturbers import OptionError, get
-from perturbers.insertion import Pair, gaps, insert
-from perturbers.knowledge import SEEKING, TWIN, Entity, Knowledge, KnowledgeBase, KnowledgeError, chinese, english, entity_label, load, own_base
-from perturbers.knowledge.perturber import is_held_out
-from perturbers.knowledge.table import Names, mentions, spots
-from perturbers.knowledge.topics import answered_by_database, question_key, topic_of, topics, usable
-from perturbers.knowledge.wording import halves
-from schemas import Act, Dialogue, Snippet, Turn
 from tests.pipelines.tools import DATA
 
 BASES = sorted((DATA / "dstc9_track1").glob("*.json"))
@@ -406,7 +418,7 @@ def test_no_wording_breaks_when_the_place_is_named(wording: str, noun: str) -> N
 
 
 def test_answers_come_first_and_agree() -> None:
-    from perturbers.rng import Rng
+    from dialmill.perturbers.core.rng import Rng
 
     for seed in range(20):
         rng = Rng(seed)
@@ -425,7 +437,7 @@ def test_answers_come_first_and_agree() -> None:
 
 
 def test_chinese_nouns_frames_and_openings() -> None:
-    from perturbers.rng import Rng
+    from dialmill.perturbers.core.rng import Rng
 
     assert chinese.refer("{r}里面有厕所吗", "那里") == "那里面有厕所吗"
     assert chinese.refer("{r}车上能抽烟吗", "这趟车", ["车"]) == "车上能抽烟吗"
@@ -481,7 +493,7 @@ def test_questions_of_real_users_lend_their_wording(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="needs the knowledge base"):
         Knowledge(bank=str(tmp_path))
     (tmp_path / "labels.json").write_text("[]", "utf-8")
-    from perturbers.knowledge import bank
+    from dialmill.perturbers.insertion.knowledge import bank
 
     bank.load.cache_clear()
     with pytest.raises(KnowledgeError, match="go together"):

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers import OptionError
+from dialmill.perturbers.insertion.knowledge import Knowledge, fallback_from, modelled
+from dialmill.perturbers.insertion.knowledge.table import Names
+from dialmill.schemas import Dialogue, Turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perturbers import OptionError
-from perturbers.knowledge import Knowledge, fallback_from, modelled
-from perturbers.knowledge.table import Names
-from schemas import Dialogue, Turn
 from tests.llm_server import serve as serve
 from tests.perturbers.test_knowledge import ASK, LAST, ON, PETS, POOL, asked, base_of, document, offer, talk, write
 

@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 import pytest
+from dialmill.perturbers.rewording import llm
+from dialmill.perturbers.rewording.paraphrase import Paraphrase
+from dialmill.schemas import Dialogue
 
-from perturbers import llm
-from perturbers.paraphrase import Paraphrase
-from schemas import Dialogue
 from tests.llm_server import Reply
 from tests.llm_server import serve as serve
 from tests.oracle import damaged_values, misaligned_spans

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.perturbers.core import matcher, tokens
+from dialmill.perturbers.core.matcher import Cut
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
-from perturbers import matcher, tokens
-from perturbers.matcher import Cut
 
 _TEXT = st.text(st.sampled_from("ab\u00e9S'\u2019ntd 17:30.-,&_[]<>@/w\t\n\u00a0\u1680?\u216b"), max_size=30)
 

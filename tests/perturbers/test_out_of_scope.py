@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.insertion.out_of_scope import OUT_OF_DOMAIN, OutOfScope, candidates, classify, inventory, split_of
+from dialmill.perturbers.typing.chat import phrases
+from dialmill.schemas import Act, Dialogue, SlotValues, Turn
+from dialmill.schemas.dialogue import decode, encode
+from dialmill.schemas.validate import check_dialogue
 
-from perturbers.base import OptionError
-from perturbers.chat import phrases
-from perturbers.out_of_scope import OUT_OF_DOMAIN, OutOfScope, candidates, classify, inventory, split_of
-from schemas import Act, Dialogue, SlotValues, Turn
-from schemas.dialogue import decode, encode
-from schemas.validate import check_dialogue
 from tests import oracle
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers.core.pools import Entry, PoolTable, table_bytes
+from dialmill.perturbers.rewording.donors import TwinPool, build_twins
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perturbers.pools import Entry, PoolTable, table_bytes
-from perturbers.twins import TwinPool, build_twins
 from tests.talk import HOTELS, dialogue
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers import OptionError
+from dialmill.perturbers.insertion.out_of_scope import candidates
+from dialmill.perturbers.insertion.questions import EXTRA, QUESTION, Questions, held_out, load
+from dialmill.perturbers.insertion.turns import reacts, waits
+from dialmill.pipelines.sources import registry
+from dialmill.schemas import Act, Dialogue, Turn
+from dialmill.schemas.files import validate_file
+from dialmill.schemas.semantics import dialogue_faults
 
-from perturbers import OptionError
-from perturbers.insertion import reacts, waits
-from perturbers.out_of_scope import candidates
-from perturbers.questions import EXTRA, QUESTION, Questions, held_out, load
-from pipelines.sources import registry
-from schemas import Act, Dialogue, Turn
-from schemas.files import validate_file
-from schemas.semantics import dialogue_faults
 from tests.pipelines.source_tools import read_paths
 
 ROOT = Path(__file__).parents[2]

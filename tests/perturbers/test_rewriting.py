@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 
 import pytest
+from dialmill.perturbers.core import lexicon
+from dialmill.perturbers.core.contract import OptionError, Perturber
+from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.values import find_span, signals
+from dialmill.perturbers.rewording.donors import fill, gap_edits
+from dialmill.perturbers.rewording.paraphrase import Paraphrase
+from dialmill.perturbers.rewording.rewriter import lent_from
+from dialmill.perturbers.rewording.simplification import Simplification
+from dialmill.perturbers.rewording.verbosity import Verbosity
+from dialmill.perturbers.typing.typography import Typography, detokenise, tokenise
+from dialmill.schemas import Act, Dialogue
+from dialmill.schemas.edits import edit_text
+from dialmill.schemas.semantics import check_dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perturbers import lexicon
-from perturbers.base import OptionError, Perturber
-from perturbers.matcher import Cut
-from perturbers.paraphrase import Paraphrase
-from perturbers.rewriter import lent_from
-from perturbers.simplification import Simplification
-from perturbers.twins import fill, gap_edits
-from perturbers.typography import Typography, detokenise, tokenise
-from perturbers.values import find_span, signals
-from perturbers.verbosity import Verbosity
-from schemas import Act, Dialogue
-from schemas.edits import edit_text
-from schemas.semantics import check_dialogue
 from tests.oracle import damaged_values, misaligned_spans, unreverted_edits
 from tests.strategies import dialogues
 from tests.talk import HOTELS, dialogue, inform
@@ -136,7 +136,7 @@ def test_an_unknown_engine_or_a_model_without_name_is_refused() -> None:
 def test_a_file_of_dialogues_lends_its_words(tmp_path: object) -> None:
     from pathlib import Path
 
-    from schemas.dialogue import encode
+    from dialmill.schemas.dialogue import encode
 
     path = Path(str(tmp_path)) / "train.jsonl"
     path.write_bytes(b"".join(encode(record) + b"\n" for record in HOTELS[1:]))

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers.core.tokens import tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from perturbers.tokens import tokens
 
 
 def words(text: str, language: str) -> list[str]:
@@ -62,7 +61,7 @@ def test_tokens_cover_every_letter_and_digit_once(text: str, language: str) -> N
 
 def test_jieba_is_silent_and_leaves_no_file(tmp_path: Path) -> None:
     """Its shared cache in the temporary folder may be another user's, or half written; ours does without."""
-    code = "from perturbers.tokens import tokens; print(len(tokens('我想在苏州找酒店', 'zh')))"
+    code = "from dialmill.perturbers.core.tokens import tokens; print(len(tokens('我想在苏州找酒店', 'zh')))"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"TMPDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
     )
@@ -71,5 +70,5 @@ def test_jieba_is_silent_and_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_importing_costs_no_dictionary() -> None:
-    code = "import sys, perturbers.tokens; sys.exit('jieba' in sys.modules)"
+    code = "import sys, dialmill.perturbers.core.tokens; sys.exit('jieba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0

@@ -8,17 +8,19 @@ import sys
 from collections import Counter
 
 import pytest
+from dialmill.perturbers import OptionError
+from dialmill.perturbers.core.checks import distance
+from dialmill.perturbers.core.lexicon import alternatives, rows
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.typing import chinese as typing_zh
+from dialmill.perturbers.typing import english as typing_en
+from dialmill.perturbers.typing import homophones
+from dialmill.perturbers.typing.chat import phrases
+from dialmill.perturbers.typing.typos import Typos
+from dialmill.schemas import Act, Dialogue, Span, Turn
+from dialmill.schemas.edits import edit_text, invert
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from perturbers import OptionError, homophones, typing_en, typing_zh
-from perturbers.chat import phrases
-from perturbers.checks import distance
-from perturbers.lexicon import alternatives, rows
-from perturbers.rng import Rng
-from perturbers.typos import Typos
-from schemas import Act, Dialogue, Span, Turn
-from schemas.edits import edit_text, invert
 
 ENGLISH = [
     "i need a cheap hotel in the north",
@@ -225,7 +227,7 @@ def test_options_out_of_range_are_refused(options: dict[str, object]) -> None:
 
 
 def test_applying_twice_gives_the_same_edits() -> None:
-    from perturbers.values import Locator
+    from dialmill.perturbers.core.values import Locator
 
     for text in ENGLISH:
         source = dialogue(text)
@@ -353,7 +355,7 @@ def test_the_table_of_homophones_is_what_its_sources_give() -> None:
 
     if (jieba.__version__, pypinyin.__version__) != ("0.42.1", "0.55.0"):
         pytest.skip("the table was computed with jieba 0.42.1 and pypinyin 0.55.0")
-    shipped = homophones.Path(homophones.__file__).parent / "lexicons" / "zh" / "homophones.tsv"
+    shipped = homophones.Path(homophones.__file__).parents[1] / "lexicons" / "zh" / "homophones.tsv"
     assert homophones.compute() == shipped.read_text("utf-8")
 
 

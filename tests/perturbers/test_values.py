@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.perturbers.core.surfaces import block, kind_of, parse_time
+from dialmill.perturbers.core.values import Located, Locator, find_span
+from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from perturbers.surfaces import block, kind_of, parse_time
-from perturbers.values import Located, Locator, find_span
-from schemas import Act, Dialogue, SlotValues, Span, Turn
 
 
 def dialogue(text: str, language: str = "en", acts: tuple[Act, ...] = (), spans: tuple[Span, ...] = (), **state: str) -> Dialogue:

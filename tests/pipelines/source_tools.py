@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.errors import RecordError
-from pipelines.sources.base import Piece, Source
-from schemas import Dialogue
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.core.source import Piece, Source
+from dialmill.schemas import Dialogue
 
 
 class Read(NamedTuple):

@@ -246,7 +246,7 @@ def test_ids_that_are_no_safe_file_names_become_no_paths(tmp_path: Path) -> None
 
 
 def test_a_reader_that_fails_on_one_record_costs_that_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines.sources.multiwoz21 import MultiWoz21
+    from dialmill.pipelines.sources.multiwoz21 import MultiWoz21
 
     parse = MultiWoz21.parse
 
@@ -263,7 +263,7 @@ def test_a_reader_that_fails_on_one_record_costs_that_record(tmp_path: Path, mon
 
 
 def test_a_perturber_that_fails_on_one_dialogue_costs_its_variants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perturbers import get
+    from dialmill.perturbers import get
 
     typos = get("typos")
     once = typos.once

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-from schemas.arrow import read_rows
-from schemas.records import validate_line
-from schemas.validate import check_dialogue, validate_file
+from dialmill.schemas.arrow import read_rows
+from dialmill.schemas.records import validate_line
+from dialmill.schemas.validate import check_dialogue, validate_file
 
 from .tools import DATA, SPLIT_FILES, call, manifest, plain, records, rejects
 
@@ -219,7 +218,7 @@ def test_records_with_every_kind_of_character_reach_both_forms(tmp_path: Path) -
 
 
 def test_many_shards_join_to_the_same_records(raddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.build._SHARD_BYTES", 50_000)
+    monkeypatch.setattr("dialmill.pipelines.core.benchmark.SHARD_BYTES", 50_000)
     plain("raddle", [DATA / "multiwoz21"], tmp_path / "out")
     for path in sorted(raddle.rglob("*.json*")):
         if path.name != "manifest.json":

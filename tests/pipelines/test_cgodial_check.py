@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers.insertion.questions import held_out
+from dialmill.pipelines.benchmarks.cgodial.check import check_release
 
-from perturbers.questions import held_out
-from pipelines.cgodial.check import check_release
 from tests.pipelines.tools import DATA, manifest, plain
 
 INPUTS = {"fbd": [DATA / "flow" / "parcel.yaml"], "rbd": [DATA / "ecd"], "sbd": [DATA / "risawoz"]}

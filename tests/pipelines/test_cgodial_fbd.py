@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources import registry
+from dialmill.schemas.flow import REJECTED
+from dialmill.schemas.validate import Validator
 
-from pipelines.errors import RecordError
-from pipelines.sources import registry
-from schemas.flow import REJECTED
-from schemas.validate import Validator
 from tests.pipelines.source_tools import parse
 from tests.pipelines.tools import DATA, call, hashes, manifest, plain, records
 

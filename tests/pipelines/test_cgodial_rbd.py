@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers.core.rng import Rng
+from dialmill.pipelines.benchmarks.cgodial import ambiguity as retrieval
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.sources import registry
+from dialmill.pipelines.sources.ecd import joined
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perturbers.rng import Rng
-from pipelines.cgodial import retrieval
-from pipelines.errors import InputError, RecordError
-from pipelines.sources import registry
-from pipelines.sources.ecd import joined
 from tests.pipelines.source_tools import parse, read_data
 from tests.pipelines.tools import DATA, call, hashes, manifest, plain, records, rejects
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers.insertion.questions import held_out
+from dialmill.pipelines.benchmarks.cgodial import slots_release as slots
+from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 
-from perturbers.questions import held_out
-from pipelines.cgodial import slots
-from schemas import Act, Dialogue, SlotValues, Span, Turn
 from tests.pipelines.tools import DATA, call, manifest, plain, records
 
 DOMAINS = {"旅游景点", "汽车", "辅导班", "飞机", "医院", "酒店", "电影", "电脑", "餐厅", "火车", "电视剧", "天气", "通用"}

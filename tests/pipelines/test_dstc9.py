@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from perturbers.knowledge import KnowledgeBase
-from pipelines.dstc9.check import inconsistent
+from dialmill.perturbers.insertion.knowledge import KnowledgeBase
+from dialmill.pipelines.benchmarks.dstc9.check import inconsistent
 
 from .tools import DATA, call, manifest, plain, records, rejects
 
@@ -140,7 +139,7 @@ def test_tampered_labels_are_found(change: Any, told: str, english: Path, tmp_pa
 
 
 def test_a_leak_is_found(english: Path, tmp_path: Path) -> None:
-    from pipelines.dstc9.check import check_release
+    from dialmill.pipelines.benchmarks.dstc9.check import check_release
 
     shutil.copytree(english, tmp_path / "out")
     path = tmp_path / "out/release/data_eval/test/labels.json"

@@ -7,10 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
-from pipelines.baselines.judges import read_predictions
-from pipelines.errors import InputError
-from schemas.dialogue import decode, encode
+from dialmill.pipelines.baselines.judges import read_predictions
+from dialmill.pipelines.core.errors import InputError
+from dialmill.schemas.dialogue import decode, encode
 
 from .tools import DATA, call, hashes, manifest, plain, records
 

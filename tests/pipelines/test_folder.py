@@ -9,17 +9,17 @@ import time
 from pathlib import Path
 
 import pytest
-
-from pipelines.errors import DialmillError
-from pipelines.sinks.folder import OutputFolder, is_whole
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.folders import is_whole
+from dialmill.pipelines.sinks.folder import OutputFolder
 
 from .tools import ROOT, call, corpus, environment, hashes, plain, talk
 
 #: A build that stops in the middle of its work, with part files written, and waits for what is done to it.
 _SLOW = """
 import sys, time
-from pipelines import build
-from pipelines.cli import main
+from dialmill.pipelines import build
+from dialmill.pipelines.cli.main import main
 finish = build._finish_files
 def slow(job, folder, books):
     print("half way", flush=True)
@@ -86,7 +86,7 @@ def test_an_interrupt_inside_a_stage_is_no_fault(source: Path, tmp_path: Path, m
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pipelines.stages.mill.Mill.process", interrupted)
+    monkeypatch.setattr("dialmill.pipelines.stages.mill.Mill.process", interrupted)
     result = call("build", "splits", "--input", source, "--output", tmp_path / "new/out", "--quiet")
     assert (result.code, result.err) == (1, "dialmill: interrupted; nothing was written\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
@@ -131,7 +131,7 @@ def test_a_failing_run_takes_back_the_folders_it_made(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_told_and_leaves_nothing(source: Path, tmp_path: Path) -> None:
     limit = "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
-    script = limit + "from pipelines.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = limit + "from dialmill.pipelines.cli.main import main; sys.exit(main(sys.argv[1:]))"
     words = [sys.executable, "-c", script, "build", "splits", "--input", str(source), "--output", str(tmp_path / "out"), "--quiet"]
     done = subprocess.run(words, capture_output=True, text=True, env=environment(), cwd=ROOT, check=False)
     assert done.returncode == 1
@@ -143,7 +143,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(source: Path, tmp_path: Path) ->
 def test_progress_is_shown_while_a_run_lasts() -> None:
     import io
 
-    from pipelines import progress
+    from dialmill.pipelines.core import progress
 
     stream = io.StringIO()
     with progress.Progress(quiet=False, stream=stream) as shown:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from pipelines.noesis.keys import candidate_key, key_hash
-from pipelines.noesis.unknown import known
-from schemas.validate import validate_file
+from dialmill.pipelines.candidates.keys import candidate_key, key_hash
+from dialmill.pipelines.core.unknown import known
+from dialmill.schemas.validate import validate_file
 
 from .tools import DATA, call, hashes, manifest, plain, records, rejects, spawn
 
@@ -70,8 +69,8 @@ def test_worker_processes_and_hash_seeds_give_equal_bytes(ubuntu: Path, tmp_path
 
 
 def test_many_shards_hold_the_same_examples(ubuntu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.build._SHARD_BYTES", 20_000)
-    monkeypatch.setattr("pipelines.noesis.stages._SHARD_BYTES", 20_000)
+    monkeypatch.setattr("dialmill.pipelines.core.benchmark.SHARD_BYTES", 20_000)
+    monkeypatch.setattr("dialmill.pipelines.benchmarks.noesis.stages._SHARD_BYTES", 20_000)
     plain("noesis-ubuntu", [LOGS], tmp_path / "out", "links=annotated")
     for name in ("ubuntu_train_subtask_1", "ubuntu_test_subtask_2", "ubuntu_dev_subtask_5"):
         assert examples(tmp_path / "out", name) == examples(ubuntu, name)
@@ -325,7 +324,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("what", DAMAGE)
 def test_verify_finds_unsound_candidates(what: str, ubuntu: Path, tmp_path: Path) -> None:
-    from pipelines.noesis.check import check_release
+    from dialmill.pipelines.benchmarks.noesis.check import check_release
 
     shutil.copytree(ubuntu, tmp_path / "out")
     path = tmp_path / "out/release/ubuntu_train_subtask_1.json"
@@ -338,7 +337,7 @@ def test_verify_finds_unsound_candidates(what: str, ubuntu: Path, tmp_path: Path
 
 
 def test_verify_runs_the_audit_again(ubuntu: Path, tmp_path: Path) -> None:
-    from pipelines.noesis.check import check_release
+    from dialmill.pipelines.benchmarks.noesis.check import check_release
 
     shutil.copytree(ubuntu, tmp_path / "out")
     path = tmp_path / "out/release/ubuntu_train_subtask_1.json"

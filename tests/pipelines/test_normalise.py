@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources import normalise
 from hypothesis import given
 from hypothesis import strategies as st
-
-from pipelines.errors import RecordError
-from pipelines.sources import normalise
 
 
 @pytest.mark.parametrize("text", ["", "  ", "none", "None", "not mentioned", "Not Mentioned", "\tnot  mentioned "])

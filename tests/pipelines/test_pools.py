@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-
-from pipelines import build, recipe
-from schemas.dialogue import decode
+from dialmill.pipelines import build
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.schemas.dialogue import decode
 
 from .tools import DATA, hashes, plain
 
@@ -42,14 +42,14 @@ def test_the_training_split_alone_may_lend(tmp_path: Path) -> None:
 def test_another_corpus_may_lend_on_every_engine(tmp_path: Path) -> None:
     settings = [f"twins_from={DATA / 'multiwoz21'}", "suites=paraphrase,simplification"]
     plain("raddle", [DATA / "multiwoz22"], tmp_path / "plain", *settings)
-    build.run(build.make_job(recipe.load("raddle", None, settings), [str(DATA / "multiwoz22")], str(tmp_path / "beam")))
+    build.run(build.make_job(benchmarks.load_recipe("raddle", None, settings), [str(DATA / "multiwoz22")], str(tmp_path / "beam")))
     assert hashes(tmp_path / "plain") == hashes(tmp_path / "beam")
     twins = [origin for origin in made(tmp_path / "plain") if origin.startswith("twin")]
     assert all(origin.endswith("(in no split)") for origin in twins)
 
 
 def test_a_corpus_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> None:
-    from pipelines.errors import DialmillError
+    from dialmill.pipelines.core.errors import DialmillError
 
     with pytest.raises(DialmillError, match="nowhere"):
-        build.make_job(recipe.load("raddle", None, ["twins_from=/nowhere"]), [str(DATA / "multiwoz21")], str(tmp_path / "out"))
+        build.make_job(benchmarks.load_recipe("raddle", None, ["twins_from=/nowhere"]), [str(DATA / "multiwoz21")], str(tmp_path / "out"))

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from pipelines import benchmarks
-from pipelines.baselines import predictors
-from schemas.validate import validate_file
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.cli import predict as predictors
+from dialmill.schemas.validate import validate_file
 
 from .tools import DATA, call, plain, records
 

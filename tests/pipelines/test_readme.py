@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.sources import registry
 
-import perturbers
-from pipelines import benchmarks
-from pipelines.sources import registry
+from dialmill import perturbers
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -10,10 +10,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-from perturbers.speech.channel import kept_name
-from pipelines import build, recipe
-from pipelines.inputs import find_inputs
+from dialmill.perturbers.speech.channel import kept_name
+from dialmill.pipelines import build
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.sources.inputs import find_inputs
 
 from .tools import DATA, call, hashes, plain, spawn
 
@@ -42,10 +42,10 @@ def test_runners_give_equal_bytes(options: list[str], raddle: Path, tmp_path: Pa
 
 
 def test_many_shards_are_equal_on_every_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.build._SHARD_BYTES", 30_000)
+    monkeypatch.setattr("dialmill.pipelines.core.benchmark.SHARD_BYTES", 30_000)
     inputs = [DATA / "risawoz"]
     plain("splits", inputs, tmp_path / "plain")
-    job = build.make_job(recipe.load("splits"), [str(path) for path in inputs], str(tmp_path / "beam"))
+    job = build.make_job(benchmarks.load_recipe("splits"), [str(path) for path in inputs], str(tmp_path / "beam"))
     assert job.shards > 4
     build.run(job)
     assert hashes(tmp_path / "beam") == hashes(tmp_path / "plain")

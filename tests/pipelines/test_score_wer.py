@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines.cli.main import main
+from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.scoring import wer
+from dialmill.pipelines.stages.heard import count, report
+from dialmill.schemas import Dialogue, SkippedTurn, Span, Step, Turn
+from dialmill.schemas.dialogue import encode
 from hypothesis import given
 from hypothesis import strategies as st
-
-from pipelines.cli import main
-from pipelines.errors import InputError, UsageError
-from pipelines.scoring import wer
-from pipelines.stages.heard import count, report
-from schemas import Dialogue, SkippedTurn, Span, Step, Turn
-from schemas.dialogue import encode
 
 WORDS = st.lists(st.sampled_from(["a", "hotel", "east", "please", "book", "yes", "north"]), min_size=1, max_size=8).map(" ".join)
 

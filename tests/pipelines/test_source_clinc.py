@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import InputError, RecordError
-from pipelines.sources.clinc import Clinc
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.sources.clinc import Clinc
 
 from .source_tools import parse, read_data
 

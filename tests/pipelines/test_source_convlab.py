@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import RecordError
-from pipelines.sources.convlab import ConvLab, language_of
-from schemas import Act, Goal, SlotName, SlotValues
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources.convlab import ConvLab, language_of
+from dialmill.schemas import Act, Goal, SlotName, SlotValues
 
 from .source_tools import parse, read_data
 

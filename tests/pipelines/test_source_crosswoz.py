@@ -6,11 +6,10 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import RecordError
-from pipelines.sources.crosswoz import CrossWOZ
-from pipelines.sources.multiwoz21 import MultiWoz21
-from schemas import Act, SlotName, SlotValues
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources.crosswoz import CrossWOZ
+from dialmill.pipelines.sources.multiwoz21 import MultiWoz21
+from dialmill.schemas import Act, SlotName, SlotValues
 
 from .source_tools import parse, read_data
 

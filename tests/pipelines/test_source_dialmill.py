@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-
-from pipelines.errors import InputError
-from pipelines.sources.dialmill import Dialmill
-from schemas import Dialogue, Turn
-from schemas.dialogue import encode
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.sources.dialmill import Dialmill
+from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.dialogue import encode
 
 from .source_tools import read_data
 from .tools import call

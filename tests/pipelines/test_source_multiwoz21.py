@@ -7,10 +7,9 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import InputError, RecordError
-from pipelines.sources.multiwoz21 import MultiWoz21
-from schemas import Act, SlotName, SlotValues
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.sources.multiwoz21 import MultiWoz21
+from dialmill.schemas import Act, SlotName, SlotValues
 
 from .source_tools import parse, read_data
 

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import RecordError
-from pipelines.sources.multiwoz22 import MultiWoz22
-from schemas import Act, SlotValues
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources.multiwoz22 import MultiWoz22
+from dialmill.schemas import Act, SlotValues
 
 from .source_tools import parse, read_data
 

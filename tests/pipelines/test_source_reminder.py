@@ -7,13 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers import get
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.sources import registry
+from dialmill.pipelines.sources.simulator import simulate
+from dialmill.schemas import Dialogue
+from dialmill.schemas.validate import check_dialogue
 
-from perturbers import get
-from perturbers.simulator import simulate
-from pipelines.errors import InputError
-from pipelines.sources import registry
-from schemas import Dialogue
-from schemas.validate import check_dialogue
 from tests import oracle
 from tests.pipelines.source_tools import read_paths
 from tests.pipelines.tools import DATA, plain, records

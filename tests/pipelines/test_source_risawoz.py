@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import InputError, RecordError
-from pipelines.sources.risawoz import RiSAWOZ
-from schemas import Act, SlotValues
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.sources.risawoz import RiSAWOZ
+from dialmill.schemas import Act, SlotValues
 
 from .source_tools import parse, read_data
 

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import RecordError
-from pipelines.sources.sgd import SchemaGuided
-from schemas import Act, SlotValues
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources.sgd import SchemaGuided
+from dialmill.schemas import Act, SlotValues
 
 from .source_tools import parse, read_data
 

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import pytest
-
-from pipelines.errors import RecordError
-from pipelines.sources.taskmaster import Taskmaster
-from schemas import Act, SlotValues
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.sources.taskmaster import Taskmaster
+from dialmill.schemas import Act, SlotValues
 
 from .source_tools import parse, read_data
 

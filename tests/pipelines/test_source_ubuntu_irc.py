@@ -6,13 +6,13 @@ import itertools
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines.core.errors import DialmillError, InputError, RecordError
+from dialmill.pipelines.core.source import Piece
+from dialmill.pipelines.disentangle.source import MessageSource
+from dialmill.pipelines.sources import registry
+from dialmill.pipelines.sources.inputs import find_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pipelines.errors import DialmillError, InputError, RecordError
-from pipelines.inputs import find_inputs
-from pipelines.sources import registry
-from pipelines.sources.base import MessageSource, Piece
 
 from .tools import DATA
 

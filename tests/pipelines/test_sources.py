@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from pipelines.errors import InputError, RecordError, UsageError
-from pipelines.sources import base, registry
+from dialmill.pipelines.sources import reading as base
+from dialmill.pipelines.core.errors import InputError, RecordError, UsageError
+from dialmill.pipelines.sources import registry
 
 
 def test_unknown_sources_list_the_known() -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.pipelines.sources.spans import Claim, Tokens, prove, settle, whole, widen
 from hypothesis import given
 from hypothesis import strategies as st
-
-from pipelines.sources.spans import Claim, Tokens, prove, settle, whole, widen
 
 
 def _claim(value: str, start: int | None = None, end: int | None = None, slot: str = "name") -> Claim:

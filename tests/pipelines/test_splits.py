@@ -7,13 +7,12 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.stages.overlap import likeness, signature
+from dialmill.pipelines.stages.split import Fact, SplitPlanner, by_fraction
+from dialmill.schemas import Dialogue, Turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pipelines.recipe import Recipe
-from pipelines.stages.overlap import likeness, signature
-from pipelines.stages.split import Fact, SplitPlanner, by_fraction
-from schemas import Dialogue, Turn
 
 from .tools import DATA, call, corpus, manifest, plain, records, talk
 

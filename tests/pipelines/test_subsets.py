@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from pipelines import benchmarks, recipe
-from pipelines.stages.base import Out
-from pipelines.stages.subsets import check_subsets, in_subset, repeated, subset_files
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core.stage import Out
+from dialmill.pipelines.core.subsets import check_subsets, in_subset, repeated, subset_files
 
 from .tools import DATA, call, manifest, plain, records
 
@@ -20,11 +19,11 @@ NO_RELEASE, BY_FLOW = "splits", "cgodial-fbd"
 
 @pytest.mark.parametrize("name", [name for name in benchmarks.names() if name != NO_RELEASE])
 def test_every_release_has_its_subsets(name: str) -> None:
-    made = recipe.load(name, None, [])
+    made = benchmarks.load_recipe(name, None, [])
     expected = benchmarks.get(name).expected(made)
     assert any("hard" in path for path in expected)
     assert name == BY_FLOW or any("few_shot" in path or "FewShot" in path for path in expected)
-    without = benchmarks.get(name).expected(recipe.load(name, None, ["few_shot=0"]))
+    without = benchmarks.get(name).expected(benchmarks.load_recipe(name, None, ["few_shot=0"]))
     assert without.keys() < expected.keys() or name == BY_FLOW
 
 

@@ -233,6 +233,6 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
 
     from .tools import ROOT, environment
 
-    command = f"{sys.executable} -m pipelines.cli list | head -1"
+    command = f"{sys.executable} -m dialmill.pipelines.cli.main list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment(), cwd=ROOT, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "benchmarks:\n", "")

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers import Chain, get
+from dialmill.perturbers.insertion.knowledge import modelled
+from dialmill.perturbers.rewording.rewriter import REWRITERS, Rewriter
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core.errors import UsageError
+from dialmill.schemas.edits import edit_text
 
-from perturbers import Chain, get
-from perturbers.knowledge import modelled
-from perturbers.rewriter import REWRITERS, Rewriter
-from pipelines import recipe
-from pipelines.errors import UsageError
-from schemas.edits import edit_text
 from tests.llm_server import serve as serve
 from tests.pipelines.tools import DATA, call, hashes, plain, records
 
@@ -20,14 +20,14 @@ from tests.pipelines.tools import DATA, call, hashes, plain, records
 def test_a_prompt_is_a_recipe_key_and_may_hold_commas_and_colons(tmp_path: Path) -> None:
     prompt = "Say it briefly, politely: as a tourist, in a hurry."
     settings = ["perturbations.paraphrase=paraphrase:engine=llm,model=m+typos", f"prompts.paraphrase={prompt}", "suites=paraphrase,verbosity"]
-    plan = {suite.name: suite.perturber for suite in recipe.load("raddle", None, settings).suite_plan()}
+    plan = {suite.name: suite.perturber for suite in benchmarks.load_recipe("raddle", None, settings).suite_plan()}
     chain = plan["paraphrase"]
     assert isinstance(chain, Chain) and chain.links[0].params["prompt"] == prompt and chain.links[0].params["twins_from"] == "input"
     assert plan["verbosity"].params["prompt"] == ""
     (tmp_path / "own.yaml").write_text(f'prompts: {{paraphrase: "{prompt}"}}\n', "utf-8")
-    assert recipe.load("raddle", str(tmp_path / "own.yaml")).prompts == {"paraphrase": prompt}
+    assert benchmarks.load_recipe("raddle", str(tmp_path / "own.yaml")).prompts == {"paraphrase": prompt}
     with pytest.raises(UsageError, match="'typos' takes no prompt; those that do are: paraphrase, simplification, verbosity, knowledge"):
-        recipe.load("raddle", None, ["prompts.typos=misspell"])
+        benchmarks.load_recipe("raddle", None, ["prompts.typos=misspell"])
     assert all(issubclass(get(name), Rewriter) for name in REWRITERS)
 
 

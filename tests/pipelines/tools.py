@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines import build, recipe
-from pipelines.cli import main
-from schemas import Dialogue
-from schemas.dialogue import decode
+from dialmill.pipelines import build
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.cli.main import main
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import decode
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data"
@@ -49,14 +50,14 @@ def environment(**extra: str) -> dict[str, str]:
 
 def spawn(*words: object, **extra: str) -> Result:
     """A command, in a process of its own with the given environment variables."""
-    command = [sys.executable, "-m", "pipelines.cli", *map(str, words)]
+    command = [sys.executable, "-m", "dialmill.pipelines.cli.main", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(**extra), cwd=ROOT, timeout=300, check=False)
     return Result(done.returncode, done.stdout, done.stderr)
 
 
 def plain(benchmark: str, inputs: Sequence[object], output: Path, *settings: str, seed: int = 1, source: str | None = None) -> dict[str, Any]:
     """A build as plain function calls; its manifest."""
-    job = build.make_job(recipe.load(benchmark, None, settings), [str(path) for path in inputs], str(output), seed, source, overwrite=True)
+    job = build.make_job(benchmarks.load_recipe(benchmark, None, settings), [str(path) for path in inputs], str(output), seed, source, overwrite=True)
     return build.run(job, plain=True)
 
 

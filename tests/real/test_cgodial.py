@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines.sources import registry
 
-from pipelines.sources import registry
 from tests.pipelines.source_tools import read_paths
 from tests.pipelines.tools import call, manifest, plain
 

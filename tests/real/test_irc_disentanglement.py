@@ -4,12 +4,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
-from pipelines.irc.frame import Roster
-from pipelines.irc.logs import find_logs, read_annotated, read_log, split_lines
-from pipelines.irc.metrics import conversations, score
-from pipelines.irc.model import DEFAULT_MODEL, LinkModel
-from pipelines.irc.train import evaluate, read_samples
+from dialmill.pipelines.disentangle.frame import Roster
+from dialmill.pipelines.disentangle.logs import find_logs, read_annotated, read_log, split_lines
+from dialmill.pipelines.disentangle.metrics import conversations, score
+from dialmill.pipelines.disentangle.model import DEFAULT_MODEL, LinkModel
+from dialmill.pipelines.disentangle.train import evaluate, read_samples
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers.insertion.knowledge import Knowledge, load
+from dialmill.perturbers.insertion.knowledge.topics import usable
 
-from perturbers.knowledge import Knowledge, load
-from perturbers.knowledge.topics import usable
 from tests.benchmarks.bench_knowledge import dialogues, figures, made, ours, overlap
 from tests.benchmarks.bench_knowledge import real as read_real
 from tests.pipelines.tools import call

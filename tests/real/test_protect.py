@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers import get
+from dialmill.pipelines.sources import registry
+from dialmill.schemas import Dialogue
 
-from perturbers import get
-from pipelines.sources import registry
-from schemas import Dialogue
 from tests import oracle
 from tests.pipelines.source_tools import read_paths
 

@@ -12,13 +12,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers import parse
+from dialmill.perturbers.core.pools import PoolTable, build_table
+from dialmill.perturbers.rewording.donors import TwinPool
+from dialmill.perturbers.rewording.rewriter import Rewriter
+from dialmill.pipelines.sources import registry
+from dialmill.schemas import Dialogue, Turn
 
-from perturbers import parse
-from perturbers.pools import PoolTable, build_table
-from perturbers.rewriter import Rewriter
-from perturbers.twins import TwinPool
-from pipelines.sources import registry
-from schemas import Dialogue, Turn
 from tests import oracle
 from tests.pipelines.source_tools import read_paths
 

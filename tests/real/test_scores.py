@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.scoring import wordnet
+from dialmill.pipelines.scoring.gold import DialogueGold
+from dialmill.pipelines.scoring.tables import flat
 
-from pipelines.scoring import wordnet
-from pipelines.scoring.gold import DialogueGold
-from pipelines.scoring.tables import flat
 from tests.pipelines.tools import call
 from tests.scoring.making import score, write_lines
 

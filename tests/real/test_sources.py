@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.source import Piece
+from dialmill.pipelines.sources import registry
+from dialmill.pipelines.sources.inputs import HEAD_BYTES, find_inputs
+from dialmill.pipelines.sources.spans import whole
 
-from pipelines import files
-from pipelines.errors import DialmillError
-from pipelines.inputs import HEAD_BYTES, find_inputs
-from pipelines.sources import registry
-from pipelines.sources.base import Piece
-from pipelines.sources.spans import whole
 from tests.pipelines.source_tools import Read, read_paths
 
 

@@ -9,13 +9,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-from perturbers.speech.channel import Speech
-from perturbers.speech.speakable import words
-from perturbers.speech.wer import Errors, corpus_rate, errors
-from schemas import Dialogue, Span, Turn
-from schemas.edits import edit_text
-from schemas.validate import check_dialogue
+from dialmill.perturbers.speech.channel import Speech
+from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.wer import Errors, corpus_rate, errors
+from dialmill.schemas import Dialogue, Span, Turn
+from dialmill.schemas.edits import edit_text
+from dialmill.schemas.validate import check_dialogue
 
 
 def english(real: Path, count: int) -> list[Dialogue]:

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers import parse
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.entities.coinage import coin
+from dialmill.perturbers.insertion.out_of_scope import OUT_OF_DOMAIN, inventory
+from dialmill.schemas import Dialogue
+from dialmill.schemas.validate import check_dialogue
 
-from perturbers import parse
-from perturbers.coinage import coin
-from perturbers.out_of_scope import OUT_OF_DOMAIN, inventory
-from perturbers.rng import Rng
-from schemas import Dialogue
-from schemas.validate import check_dialogue
 from tests import oracle
 from tests.real.test_protect import multiwoz, risawoz
 

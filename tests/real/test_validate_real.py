@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from schemas.validate import validate_file
+from dialmill.schemas.validate import validate_file
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dialmill.schemas import Dialogue
+from dialmill.schemas.arrow import ROW_GROUP, arrow_schema, complete_params, option_type, read_rows, table, write_parquet
+from dialmill.schemas.validate import validate_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas import Dialogue
-from schemas.arrow import ROW_GROUP, arrow_schema, complete_params, option_type, read_rows, table, write_parquet
-from schemas.validate import validate_record
 from tests.schemas.cases import good
 from tests.strategies import PARAMS, dialogues
 

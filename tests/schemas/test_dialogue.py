@@ -4,11 +4,11 @@ import json
 
 import msgspec
 import pytest
+from dialmill.schemas import Dialogue, Span, Turn
+from dialmill.schemas.dialogue import decode, encode, pack, unpack
+from dialmill.schemas.validate import check_dialogue, dialogue_problems, validate_line, validate_record
 from hypothesis import given
 
-from schemas import Dialogue, Span, Turn
-from schemas.dialogue import decode, encode, pack, unpack
-from schemas.validate import check_dialogue, dialogue_problems, validate_line, validate_record
 from tests.strategies import dialogues
 
 #: The record of the design, a contract with everybody who reads our files.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.schemas import Edit, EditError, Span, Turn, apply_edits
+from dialmill.schemas.edits import compose, edit_text, invert, minimal_edits
 from hypothesis import given
 from hypothesis import strategies as st
-
-from schemas import Edit, EditError, Span, Turn, apply_edits
-from schemas.edits import compose, edit_text, invert, minimal_edits
 
 TEXT = st.text(alphabet=st.sampled_from("ab é中\U0001f600."), max_size=30)
 

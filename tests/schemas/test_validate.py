@@ -13,13 +13,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from schemas import Dialogue, Edit, Step
-from schemas.arrow import arrow_schema, complete_params, table, write_parquet
-from schemas.dialogue import encode
-from schemas.validate import (
+from dialmill.schemas import Dialogue, Edit, Step
+from dialmill.schemas.arrow import arrow_schema, complete_params, table, write_parquet
+from dialmill.schemas.dialogue import encode
+from dialmill.schemas.validate import (
     JsonError,
     Problem,
     Validator,
@@ -32,6 +29,9 @@ from schemas.validate import (
     validate_line,
     validator,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from tests.schemas.cases import good
 from tests.strategies import PARAMS, dialogues
 
@@ -351,7 +351,7 @@ def test_folders_and_names(tmp_path: Path) -> None:
 def test_import_is_light() -> None:
     """`import schemas`, and validation too, load no heavy library before they need it, and never Beam."""
     heavy = "{'pyarrow', 'jsonschema', 'jsonschema_rs', 'apache_beam', 'perturbers', 'pipelines'}"
-    code = f"import sys, schemas, schemas.validate, schemas.arrow; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, schemas, dialmill.schemas.validate, dialmill.schemas.arrow; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.scoring.base import Settings
-from pipelines.scoring.evaluate import Request, evaluate
-from schemas import Dialogue, Turn
-from schemas.dialogue import SlotValues, encode
+from dialmill.pipelines.cli.score import request as scoring_request
+from dialmill.pipelines.core.scorer import Settings
+from dialmill.pipelines.scoring.evaluate import evaluate
+from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.dialogue import SlotValues, encode
 
 State = Mapping[str, str]
 
@@ -71,4 +72,4 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
 
 def score(benchmark: str, gold: Path, predictions: Path, suite: str | None = None, **settings: Any) -> dict[str, Any]:
     """The score file."""
-    return evaluate(Request(benchmark, Settings(str(gold), **settings), [str(predictions)], suite))
+    return evaluate(scoring_request(benchmark, Settings(str(gold), **settings), [str(predictions)], suite))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.benchmarks.cgodial.slots_scorer import VERSIONS, parse_acts, parse_state
+from dialmill.pipelines.core.errors import InputError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
-from pipelines.scoring.slots_zh import VERSIONS, parse_acts, parse_state
 from tests.scoring.making import score, write_lines
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.cli.score import request as scoring_request
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.scorer import Settings
+from dialmill.pipelines.scoring.evaluate import evaluate
+from dialmill.pipelines.scoring.ranking import read_rankings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pipelines.errors import InputError
-from pipelines.scoring.base import Settings
-from pipelines.scoring.evaluate import Request, evaluate
-from pipelines.scoring.ranking import read_rankings
 
 POOL = [f"CANDIDATE{number:03d}" for number in range(8)]
 
@@ -24,7 +24,7 @@ def _score(folder: Path, truth: dict[str, list[str]], guesses: dict[str, list[st
     (folder / "advising_test_subtask_3.targets.tsv").write_text("".join(f"{example}\t{','.join(right)}\n" for example, right in truth.items()))
     items = [{"example-id": int(one), "candidate-ranking": [{"candidate-id": name} for name in ranked]} for one, ranked in guesses.items()]
     (folder / "guesses.json").write_text(json.dumps(items))
-    return evaluate(Request("noesis-advising", Settings(str(folder), official=official), [str(folder / "guesses.json")]))
+    return evaluate(scoring_request("noesis-advising", Settings(str(folder), official=official), [str(folder / "guesses.json")]))
 
 
 @settings(max_examples=40)
@@ -74,7 +74,7 @@ def test_right_answers_of_the_release_s_own_files(tmp_path: Path) -> None:
     head = {"data-split": "test", "example-id": 7, "messages-so-far": [], "options-for-next": [option], "scenario": 4}
     (tmp_path / "ubuntu_test_subtask_4.json").write_text(json.dumps([head | {"options-for-correct-answers": []}]))
     (tmp_path / "g.jsonl").write_text(json.dumps({"example_id": 7, "candidates": [{"candidate_id": "NONE", "score": 1}]}))
-    found = evaluate(Request("noesis-ubuntu", Settings(str(tmp_path)), [str(tmp_path / "g.jsonl")]))
+    found = evaluate(scoring_request("noesis-ubuntu", Settings(str(tmp_path)), [str(tmp_path / "g.jsonl")]))
     assert (found["suite"], found["metrics"]["R@1"], found["metrics"]["NONE"]["f1"]) == ("subtask_4", 1, 1)
 
 
@@ -98,7 +98,9 @@ def _rbd(folder: Path, scores: list[float], official: bool = False) -> dict[str,
     size = len(scores)
     (folder / "test.json").write_text(json.dumps({"s": {"history": ["?"], "true": ["t"], "false": [f"f{number}" for number in range(size - 1)]}}))
     (folder / "guesses.json").write_text(json.dumps(scores))
-    found: dict[str, float] = evaluate(Request("cgodial-rbd", Settings(str(folder), official=official), [str(folder / "guesses.json")]))["metrics"]
+    found: dict[str, float] = evaluate(scoring_request("cgodial-rbd", Settings(str(folder), official=official), [str(folder / "guesses.json")]))[
+        "metrics"
+    ]
     return found
 
 
@@ -121,4 +123,4 @@ def test_constant_scores_are_right_officially_only(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has 3 scores, the gold has 10"):
         _rbd(tmp_path / "b", [1.0] * 10)
         (tmp_path / "b" / "guesses.json").write_text("[1, 2, 3]")
-        evaluate(Request("cgodial-rbd", Settings(str(tmp_path / "b")), [str(tmp_path / "b" / "guesses.json")]))
+        evaluate(scoring_request("cgodial-rbd", Settings(str(tmp_path / "b")), [str(tmp_path / "b" / "guesses.json")]))

@@ -10,14 +10,15 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from dialmill.pipelines.cli.score import request as scoring_request
+from dialmill.pipelines.core.scorer import Settings
+from dialmill.pipelines.core.units import Key, Units, columns_of
+from dialmill.pipelines.scoring import bootstrap, tables
+from dialmill.pipelines.scoring.evaluate import evaluate
+from dialmill.pipelines.scoring.shapes import DECODERS
+from dialmill.schemas import Edit, Span
+from dialmill.schemas.validate import validator
 
-from pipelines.scoring import bootstrap, tables
-from pipelines.scoring.base import Settings
-from pipelines.scoring.evaluate import Request, evaluate
-from pipelines.scoring.shapes import DECODERS
-from pipelines.scoring.units import Key, Units, columns_of
-from schemas import Edit, Span
-from schemas.validate import validator
 from tests.pipelines.tools import call
 from tests.schemas.cases import bad, good
 from tests.scoring.making import dialogue, own, score, write_gold, write_lines
@@ -130,7 +131,7 @@ def test_tables_in_three_forms(tmp_path: Path) -> None:
 
 
 def test_latex_is_escaped() -> None:
-    made = tables.latex({"benchmark": "a_b", "suite": "x&y", "metrics": {"50 %": 1.0}, "scale": "percent"})
+    made = tables.latex(tables.tables({"benchmark": "a_b", "suite": "x&y", "metrics": {"50 %": 1.0}, "scale": "percent"}))
     assert "x\\&y" in made and "50 \\%" in made and "a\\_b" in made
 
 
@@ -147,6 +148,6 @@ def test_shapes_take_what_the_schemas_take(name: str) -> None:
 def test_two_systems_over_all_suites(tmp_path: Path) -> None:
     gold, lines = _build(tmp_path)
     first, second = write_lines(tmp_path / "a.jsonl", lines), write_lines(tmp_path / "b.jsonl", [line | {"state": []} for line in lines])
-    found = evaluate(Request("splits", Settings(str(gold)), [str(second), str(first)], "all"))
+    found = evaluate(scoring_request("splits", Settings(str(gold)), [str(second), str(first)], "all"))
     assert list(found["systems"]) == ["a", "b"]
-    assert tables.text(found).count("\n") >= 2
+    assert tables.text(found, tables.tables(found)).count("\n") >= 2

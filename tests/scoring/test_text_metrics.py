@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dialmill.pipelines.benchmarks.cgodial.slots_scorer import bleu_4
+from dialmill.pipelines.core.units import columns_of
+from dialmill.pipelines.scoring import bleu, sentences, wordnet
+from dialmill.pipelines.scoring.meteor import Meteor, stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from pipelines.scoring import bleu, sentences, wordnet
-from pipelines.scoring.meteor import Meteor, stemmer
-from pipelines.scoring.slots_zh import bleu_4
-from pipelines.scoring.units import columns_of
 
 sacrebleu = pytest.importorskip("sacrebleu")
 WORDS = st.sampled_from(["the", "hotel", "is", "in", "east", "17:30", ".", "yes", "no", "phone"])

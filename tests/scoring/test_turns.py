@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.core.errors import InputError
+from dialmill.schemas import Goal, SlotName
+from dialmill.schemas.dialogue import SlotValues
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
-from schemas import Goal, SlotName
-from schemas.dialogue import SlotValues
 from tests.scoring.making import dialogue, own, score, write_gold, write_lines
 
 NAMES = ["hotel area", "hotel stars", "train day"]

@@ -13,14 +13,15 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from perturbers import OptionError  # noqa: E402
-from perturbers.speech import augment, channel, noise, points  # noqa: E402
-from perturbers.speech.cache import Cache  # noqa: E402
-from perturbers.speech.channel import Speech  # noqa: E402
-from perturbers.speech.errors import EngineMissing  # noqa: E402
-from perturbers.speech.fakes import FakeAsr, FakeTts  # noqa: E402
-from perturbers.speech.studio import Condition, Studio  # noqa: E402
-from schemas import Dialogue, Turn  # noqa: E402
+from dialmill.perturbers import OptionError  # noqa: E402
+from dialmill.perturbers.speech import channel, noise, points  # noqa: E402
+from dialmill.perturbers.speech.cache import Cache  # noqa: E402
+from dialmill.perturbers.speech.channel import Speech  # noqa: E402
+from dialmill.perturbers.speech.engines import augment  # noqa: E402
+from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts  # noqa: E402
+from dialmill.perturbers.speech.errors import EngineMissing  # noqa: E402
+from dialmill.perturbers.speech.studio import Condition, Studio  # noqa: E402
+from dialmill.schemas import Dialogue, Turn  # noqa: E402
 
 
 class Base:

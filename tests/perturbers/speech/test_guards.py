@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from perturbers.speech.guards import longest_run, right_script, suspicious
-from perturbers.speech.speakable import words
-from perturbers.speech.wer import errors
+from dialmill.perturbers.speech.engines.guards import longest_run, right_script, suspicious
+from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.wer import errors
 
 
 def verdict(reference: str, transcript: str, language: str = "en", ceiling: float = 0.8) -> str | None:

@@ -9,7 +9,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from perturbers.speech import noise  # noqa: E402
+from dialmill.perturbers.speech import noise  # noqa: E402
 
 
 def speech(seconds: float = 1.5) -> noise.Audio:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.perturbers.speech.numbers import cardinal, hanzi, ordinal, pairs
+from dialmill.perturbers.speech.speakable import simplified, speakable, spoken, words
 from hypothesis import given
 from hypothesis import strategies as st
-
-from perturbers.speech.numbers import cardinal, hanzi, ordinal, pairs
-from perturbers.speech.speakable import simplified, speakable, spoken, words
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from perturbers import OptionError, parse
-from perturbers.speech import channel, tuning
-from perturbers.speech.cache import Cache
-from perturbers.speech.channel import Speech
-from perturbers.speech.fakes import FakeAsr, FakeTts
-from perturbers.speech.levels import parse_levels
-from perturbers.speech.points import Curve
-from perturbers.speech.studio import Studio
-from perturbers.speech.wer import Errors
-from schemas import Dialogue, Turn
+from dialmill.perturbers import OptionError, parse
+from dialmill.perturbers.speech import channel, tuning
+from dialmill.perturbers.speech.cache import Cache
+from dialmill.perturbers.speech.channel import Speech
+from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts
+from dialmill.perturbers.speech.levels import parse_levels
+from dialmill.perturbers.speech.points import Curve
+from dialmill.perturbers.speech.studio import Studio
+from dialmill.perturbers.speech.wer import Errors
+from dialmill.schemas import Dialogue, Turn
 
 CURVE = Curve((0.0, 10.0, 20.0), (0.6, 0.3, 0.1))
 
@@ -56,7 +56,7 @@ def harder(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, float], int]
         return [Errors(round(rate * 1000), 0, 0, 1000) for _ in dialogues], 0
 
     monkeypatch.setattr(tuning, "measured", measure)
-    monkeypatch.setattr("perturbers.speech.calibrate.measured", measure)
+    monkeypatch.setattr("dialmill.perturbers.speech.fit.calibrate.measured", measure)
     return asked
 
 

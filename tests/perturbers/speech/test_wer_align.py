@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.perturbers.speech.align import Change, edits, lay
+from dialmill.perturbers.speech.sounds import likeness
+from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.wer import Errors, corpus_rate, edit_errors, errors, raw_errors, unify
+from dialmill.schemas import Dialogue, SlotValues, Span, Turn
+from dialmill.schemas.edits import edit_text
+from dialmill.schemas.validate import check_dialogue
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from perturbers.speech.align import Change, edits, lay
-from perturbers.speech.sounds import likeness
-from perturbers.speech.speakable import words
-from perturbers.speech.wer import Errors, corpus_rate, edit_errors, errors, raw_errors, unify
-from schemas import Dialogue, SlotValues, Span, Turn
-from schemas.edits import edit_text
-from schemas.validate import check_dialogue
 
 
 def turn(text: str, *values: str) -> Turn:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.sinks.manifest import encode, entry
 
-from pipelines.sinks.manifest import encode, entry
 from tests.pipelines.tools import call, manifest, records
 
 WIDTHS = {"phone": 390, "desktop": 1280}

@@ -9,18 +9,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers.speech.wer import edit_errors
+from dialmill.pipelines.report.candidates import sets
+from dialmill.pipelines.report.distance import token_distance
+from dialmill.pipelines.report.examples import BUDGET, MOST, Picker, outcomes, plain, readable
+from dialmill.pipelines.report.facts import NAMES, OTHERS, count, gather
+from dialmill.pipelines.report.histogram import Histogram
+from dialmill.schemas import Dialogue, Edit, Span, Step, Turn
+from dialmill.schemas.dialogue import encode
+from dialmill.schemas.edits import edit_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perturbers.speech.wer import edit_errors
-from pipelines.report.candidates import sets
-from pipelines.report.distance import token_distance
-from pipelines.report.examples import BUDGET, MOST, Picker, outcomes, plain, readable
-from pipelines.report.facts import NAMES, OTHERS, count, gather
-from pipelines.report.histogram import Histogram
-from schemas import Dialogue, Edit, Span, Step, Turn
-from schemas.dialogue import encode
-from schemas.edits import edit_text
 from tests.pipelines.tools import DATA, manifest, records
 from tests.pipelines.tools import plain as build
 from tests.strategies import edits, texts

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.report.page import embedded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.report.page import embedded
 from tests.pipelines.tools import DATA, call, corpus, hashes, manifest, plain
 
 HOSTILE = [

@@ -1,0 +1,374 @@
+"""The contract of a perturber: draw what to do, apply it as edits, certify the result, or say why not.
+
+A perturber is a frozen dataclass; its fields are its options, with ranges checked at construction. `perturb` makes one variant of a
+dialogue. Most perturbers change one user turn at a time (`TurnPerturber`): `draw` makes the random choices, `apply` turns them into edits over
+the utterance, `checks.certify` says whether the labels still hold. A variant that fails is drawn again with the next attempt's key, and after
+`tries` attempts the turn stays as it was and its lineage says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+
+from dialmill.perturbers.core.checks import certify
+from dialmill.perturbers.core.pools import Pool, PoolTable
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.values import Locator, View
+from dialmill.schemas import Dialogue, Edit, Goal, SkippedTurn, Step, Turn, apply_edits
+from dialmill.schemas.dialogue import STANDARD
+
+#: What happens to slot values: left alone (RADDLE's rule), or hit like other text, the spans following.
+ValueMode = Literal["protect", "follow"]
+
+
+P = TypeVar("P", bound="Perturber")
+
+
+class OptionError(ValueError):
+    """An option that a perturber does not have, or a value out of its range. The message lists what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A turn that was changed, with its labels certified, and what the lineage says of it, if anything."""
+
+    turn: Turn
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A turn that stays as it was, and why (`no_edit_possible`, or the check that no attempt passed)."""
+
+    reason: str
+
+
+#: The utterances of a dialogue: two variants are the same if these are.
+Texts = tuple[str, ...]
+#: How often a variant that repeats an earlier one is drawn again, and how far apart the keys of the draws lie.
+_REDRAWS, _STRIDE = 8, 1 << 20
+
+
+def variant_of(drawn: int) -> int:
+    """The variant that a draw is for: redraws and places in a chain are numbered above it."""
+    return drawn % _STRIDE
+
+
+@cache
+def _option_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def texts_of(dialogue: Dialogue) -> Texts:
+    """The utterances of a dialogue."""
+    return tuple(turn.utterance for turn in dialogue.turns)
+
+
+class Made(NamedTuple):
+    """What a perturber makes of a dialogue: its turns and goal, the turns left alone with their reasons, and reasons for the lineage."""
+
+    turns: tuple[Turn, ...]
+    goal: Goal | None
+    skipped: tuple[SkippedTurn, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class PoolRequest(NamedTuple):
+    """A pool that a perturber needs, and what it is gathered from: "input", "train", or the path of a corpus."""
+
+    pool: Pool
+    source: str
+
+
+@dataclass(frozen=True)
+class Perturber(ABC):
+    """Base of all perturbers. Subclasses are frozen dataclasses that set `name`, and raise `version` whenever their output changes."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    languages: ClassVar[frozenset[str]] = frozenset({"en", "zh"})
+    #: Whether labels change along with the text, and whether turns come in (with the label `inserted`).
+    relabels: ClassVar[bool] = False
+    inserts: ClassVar[bool] = False
+
+    @property
+    def step(self) -> str:
+        """Name and version as they stand in lineages and keys: "typos@1"."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The options as plain values."""
+        return {name: getattr(self, name) for name in _option_names(type(self))}
+
+    @property
+    def pools(self) -> tuple[PoolRequest, ...]:
+        """The pools it needs from the whole input; without them it does what it can."""
+        return ()
+
+    def with_tables(self: P, tables: Mapping[tuple[str, str], PoolTable]) -> P:
+        """The same perturber with its pools, by (name of the pool, what it was gathered from)."""
+        return self
+
+    def tunable(self) -> bool:
+        """Whether it is to be tuned on a sample of what it will perturb, before it does."""
+        return False
+
+    def tune(self, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
+        """What `with_tuning` needs, as plain values, found on a sample."""
+        return {}
+
+    def with_tuning(self: P, found: Mapping[str, Any]) -> P:
+        """The same perturber, tuned."""
+        return self
+
+    def keeping(self: P, folder: str) -> P:
+        """The same perturber, leaving what it makes besides text (audio) below a folder; most make nothing else."""
+        return self
+
+    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
+        """What a user should know before it perturbs dialogues of these languages on this machine."""
+        return ()
+
+    @abstractmethod
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        """The turns of the variant, and the turns left alone with their reasons."""
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        """All that changes in the variant. Perturbers that change more than turns, or tell more of it, override this."""
+        turns, skipped = self.change(dialogue, seed, variant)
+        return Made(turns, dialogue.goal, skipped)
+
+    def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
+        """One variant of `dialogue`.
+
+        Args:
+            dialogue: any canonical record; the variant follows its split.
+            seed: the run seed, any integer.
+            variant: which of several variants, from 0; each has its own random choices, and differs from those before it where that is possible.
+
+        Returns:
+            A new record. Its last lineage step says "changed" or "skipped" and lists the turns left alone, each with its reason.
+        """
+        seen: set[Texts] = set()
+        for earlier in range(variant):
+            seen.add(texts_of(self.draw_variant(dialogue, seed, earlier, seen)))
+        return self.draw_variant(dialogue, seed, variant, seen)
+
+    def draw_variant(self, dialogue: Dialogue, seed: int, variant: int, seen: Set[Texts]) -> Dialogue:
+        """The variant, drawn again while its texts are among `seen`, those of the variants before it (case B12)."""
+        for redraw in range(_REDRAWS):
+            made = self.once(dialogue, seed, variant, redraw)
+            if not seen or texts_of(made) not in seen or made.turns == dialogue.turns:
+                break
+        return made
+
+    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
+        """One draw of a variant."""
+        if dialogue.language not in self.languages:
+            made = untouched(dialogue, "language_not_supported")
+        else:
+            made = self.make(dialogue, seed, variant + redraw * _STRIDE)
+        outcome = "changed" if made.turns != dialogue.turns else "skipped"
+        suite = self.name if dialogue.suite == STANDARD else f"{dialogue.suite}+{self.name}"
+        return dialogue.replace(
+            dialogue_id=f"{dialogue.source_id}/{suite}/{variant}",
+            suite=suite,
+            variant=variant,
+            turns=made.turns,
+            goal=made.goal,
+            lineage=(*dialogue.lineage, Step(self.step, seed, self.params, outcome, made.skipped, made.reasons)),
+        )
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Perturber:
+        """A perturber from named options, as text ("0.1") or typed.
+
+        Raises:
+            OptionError: an unknown option (the message lists the known), or a value that does not fit.
+        """
+        hints = get_type_hints(cls)
+        fields = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+        values = {}
+        for key, value in options.items():
+            if key not in fields:
+                known = ", ".join(sorted(fields)) or "none"
+                raise OptionError(f"{cls.name} has no option {key!r}; its options are: {known}")
+            values[key] = _typed(f"{cls.name}: {key}", fields[key], value)
+        return cls(**values)
+
+
+def untouched(dialogue: Dialogue, reason: str) -> Made:
+    """A dialogue that stays as it is, every user turn for the same reason."""
+    return Made(dialogue.turns, dialogue.goal, tuple(SkippedTurn(turn.turn, reason) for turn in dialogue.turns if turn.speaker == "user"))
+
+
+def _typed(what: str, kind: Any, value: Any) -> Any:
+    """`value` as `kind` (bool, int, float, str, or a Literal of strings), from text or as it is."""
+    choices = get_args(kind)
+    if choices:
+        if value not in choices:
+            raise OptionError(f"{what} must be one of {', '.join(map(str, choices))}, not {value!r}")
+        return value
+    try:
+        if kind is bool:
+            if isinstance(value, bool):
+                return value
+            return {"true": True, "false": False}[str(value).lower()]
+        if kind is int and isinstance(value, float) and value != int(value):
+            raise ValueError
+        return kind(value)
+    except (ValueError, KeyError, TypeError):
+        raise OptionError(f"{what} must be of type {kind.__name__}, not {value!r}") from None
+
+
+@dataclass(frozen=True)
+class TurnPerturber(Perturber):
+    """Base of perturbers that change user turns one at a time, by edits.
+
+    Args:
+        values: "protect" leaves slot values alone; "follow" may hit them, and their spans say `changed`.
+        tries: attempts per turn before it is skipped, at least 1.
+    """
+
+    values: ValueMode = "protect"
+    tries: int = 4
+
+    def __post_init__(self) -> None:
+        if self.values not in get_args(ValueMode):
+            raise OptionError(f"{self.name}: values must be protect or follow, not {self.values!r}")
+        if self.tries < 1:
+            raise OptionError(f"{self.name}: tries must be at least 1, not {self.tries}")
+
+    @abstractmethod
+    def draw(self, view: View, rng: Rng) -> Any | Skipped:
+        """The random choices for one turn, or why there is nothing to choose. Looks at the turn only through `view`."""
+
+    @abstractmethod
+    def apply(self, view: View, drawn: Any) -> Sequence[Edit]:
+        """The edits over ``view.turn.utterance`` that carry out what was drawn. Makes no random choice."""
+
+    def passes_over(self, turn: Turn, language: str, *key: object) -> str | None:
+        """Why a turn is left alone without a look at its values, None where it is not. `key` identifies the turn and variant."""
+        return None
+
+    def change_turn(self, view: View, *key: object) -> Changed | Skipped:
+        """One turn, drawn until a draw passes the checks. `key` identifies the turn and variant."""
+        reason = "no_edit_possible"
+        for attempt in range(self.tries):
+            drawn = self.draw(view, Rng(*key, attempt))
+            if isinstance(drawn, Skipped):
+                reason = drawn.reason
+                continue
+            turn = apply_edits(view.turn, self.apply(view, drawn))
+            if _same(turn.utterance, view.turn.utterance):
+                continue
+            problem = certify(view, turn, self.values)
+            if problem is None:
+                return Changed(turn)
+            reason = problem
+        return Skipped(reason)
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        made = self.make(dialogue, seed, variant)
+        return made.turns, made.skipped
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        locator = Locator(dialogue)
+        step = self.step
+        turns: list[Turn] = []
+        skipped: list[SkippedTurn] = []
+        notes: list[str] = []
+        for turn in dialogue.turns:
+            if turn.speaker == "user":
+                key = (seed, step, dialogue.source_id, turn.turn, variant)
+                reason = self.passes_over(turn, dialogue.language, *key)
+                result = Skipped(reason) if reason is not None else self.change_turn(locator.view(turn), *key)
+                if isinstance(result, Changed):
+                    turn = result.turn
+                    if result.note:
+                        notes.append(f"turn {turn.turn}: {result.note}")
+                else:
+                    skipped.append(SkippedTurn(turn.turn, result.reason))
+            turns.append(turn)
+        return Made(tuple(turns), dialogue.goal, tuple(skipped), tuple(notes))
+
+
+def _same(one: str, other: str) -> bool:
+    """Equal up to blanks: such a variant would be counted as a change and be none (case B14)."""
+    return one == other or one.split() == other.split()
+
+
+@dataclass(frozen=True)
+class DialoguePerturber(Perturber):
+    """Base of perturbers that change a dialogue as a whole: more than one turn at a time, or labels along with the text."""
+
+    @abstractmethod
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        """All that changes in the variant."""
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        made = self.make(dialogue, seed, variant)
+        return made.turns, made.skipped
+
+
+@dataclass(frozen=True)
+class Chain(Perturber):
+    """Several perturbers one after the other, as one suite: "disfluency+speech"."""
+
+    links: tuple[Perturber, ...] = ()
+    name: ClassVar[str] = "chain"
+
+    @property
+    def pools(self) -> tuple[PoolRequest, ...]:
+        return tuple(request for link in self.links for request in link.pools)
+
+    def with_tables(self, tables: Mapping[tuple[str, str], PoolTable]) -> Chain:
+        return dataclasses.replace(self, links=tuple(link.with_tables(tables) for link in self.links))
+
+    def tunable(self) -> bool:
+        return any(link.tunable() for link in self.links)
+
+    def tune(self, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
+        # Each link on the source's dialogues: what the links before it do to them changes little in what it has to find out.
+        return {str(place): link.tune(dialogues, seed) for place, link in enumerate(self.links) if link.tunable()}
+
+    def with_tuning(self, found: Mapping[str, Any]) -> Chain:
+        links = (link.with_tuning(found[str(place)]) if str(place) in found else link for place, link in enumerate(self.links))
+        return dataclasses.replace(self, links=tuple(links))
+
+    def keeping(self, folder: str) -> Chain:
+        return dataclasses.replace(self, links=tuple(link.keeping(folder) for link in self.links))
+
+    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
+        return tuple(remark for link in self.links for remark in link.remarks(languages))
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        raise TypeError("a chain has no change of its own; it perturbs link by link")
+
+    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
+        for place, link in enumerate(self.links):
+            # The place keeps two links of one kind from drawing alike.
+            dialogue = link.once(dialogue, seed, variant, redraw + place * _STRIDE)
+        return dialogue
+
+
+def variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) -> Iterable[Dialogue | Skipped]:
+    """`count` variants, each either a record that differs from its source and from the variants before it, or the reason it is missing."""
+    seen = {texts_of(dialogue)}
+    for variant in range(count):
+        made = perturber.draw_variant(dialogue, seed, variant, seen)
+        texts = texts_of(made)
+        if texts not in seen:
+            seen.add(texts)
+            yield made
+        elif all(step.outcome == "skipped" for step in made.lineage[len(dialogue.lineage) :]):
+            reasons = {s.reason for step in made.lineage[len(dialogue.lineage) :] for s in step.skipped}
+            yield Skipped(reasons.pop() if len(reasons) == 1 else "no_edit_possible")
+        else:
+            yield Skipped("duplicate_variant")

@@ -1,0 +1,1 @@
+"""Disfluencies of spontaneous speech."""

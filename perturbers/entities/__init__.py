@@ -1,0 +1,1 @@
+"""Unseen entities: names, times and codes replaced in text and labels alike."""

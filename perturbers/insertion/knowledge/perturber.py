@@ -1,0 +1,391 @@
+"""Knowledge-seeking turns (DSTC9 Track 1): the user asks what no database answers and a snippet of a knowledge base does.
+
+After Kim et al. (2020) and the released data: once an entity is on the table (or, for snippets of a whole domain, once the domain is in hand) a
+question about it stands before the next user turn, or takes its place and ends the dialogue; the answer follows, from the snippet's body, with a
+closing that leads back to what the system had asked. The snippet is the only one that fits the question where it stands: it is refused where a
+database answers it, where another snippet of its entity asks the same, and where it can't be told which of several entities is meant. A question
+that an entity spoken of earlier answers as well is a twin, and labelled so: only who remembers the last entity selects the right snippet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+from dialmill.perturbers.core.contract import DialoguePerturber, Made, OptionError, untouched
+from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.perturbers.insertion.knowledge import bank as banks
+from dialmill.perturbers.insertion.knowledge import database, modelled
+from dialmill.perturbers.insertion.knowledge.base import WHOLE_DOMAIN, Entity, KnowledgeBase, load
+from dialmill.perturbers.insertion.knowledge.negatives import negative
+from dialmill.perturbers.insertion.knowledge.table import Key, Spot, names_of, spots
+from dialmill.perturbers.insertion.knowledge.topics import question_key, usable
+from dialmill.perturbers.insertion.knowledge.wording import WRITTEN, Manner, Question, Reference, answer, phrases, pick, question, shown, side_of
+from dialmill.perturbers.insertion.out_of_scope import question_of, styled
+from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts
+from dialmill.schemas import Act, Dialogue, SkippedTurn, Snippet
+
+#: The labels of a knowledge-seeking turn, of its answer, and of a question that an entity spoken of earlier answers as well.
+SEEKING, ANSWER, TWIN = "knowledge_seeking", "knowledge_answer", "knowledge_twin"
+References = Literal["mixed", "pronoun", "noun", "name"]
+_REFERENCES: tuple[Reference, ...] = ("pronoun", "noun", "name")
+_CUMULATIVE = (0.55, 0.85, 1.0)
+#: How often an answer leads back to what the system had asked, where the dialogue ends with it; else it always does, as the user answers next.
+_BACK = 0.85
+_DRAWS = 6
+#: Domains whose offers have no names; in others a question needs something that was offered, also about the domain as a whole.
+_WITHOUT_NAMES = frozenset({"train", "taxi", "bus", "hospital", "police", "flight", "火车", "飞机", "天气", "出租", "地铁", "通用"})
+#: What joins a question to what was said before it, and makes no sense behind an answer.
+_CONNECTIVE = re.compile(
+    r"^(?:(?:and|also|but|so|or|then|okay|ok|yes|no|sure|of course|absolutely|certainly|definitely|alright|great|perfect|it does)\b[ ,.!]*|"
+    r"(?:有的|好的|可以|是的|没有|没问题|那|那么)[，,]?(?=您|请|要|想|还))",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\breference\b|\bbooking (?:was |is )?(?:complete|success)|have booked|'ve booked| is booked|contact number", re.IGNORECASE)
+_BOOKED = frozenset({"offerbooked", "book", "notify_success"})
+#: Questions that a booking answers.
+_BOOKING = frozenset({"topic table_reservation", "topic reservation"})
+
+
+class _Choice(NamedTuple):
+    """What is asked at a spot."""
+
+    entity: Entity
+    snippet: Snippet
+    reference: Reference
+    twin: bool
+
+
+@dataclass(frozen=True)
+class Knowledge(DialoguePerturber):
+    """Inserts knowledge-seeking user turns and their answers from a knowledge base in the form of DSTC9 Track 1.
+
+    The user turn has the labels `inserted` and `knowledge_seeking` (and `knowledge_twin`), its `knowledge` is the one snippet that answers it; the
+    belief state is carried on. Wordings for training and for testing are different ones.
+
+    Args:
+        knowledge: the knowledge base, a file as DSTC9's knowledge.json ("|" between several); empty for our own base of whole domains.
+        known: a knowledge base whose snippets are not asked about, so that those that are asked are unseen; empty for none.
+        held_out: the share of the entities (of the snippets, where they hold for whole domains) that train and valid never ask about, in [0, 1).
+        unseen: only snippets that are held out are asked about (all, if `held_out` is 0).
+        rate: the probability of a question at each place behind the first, in [0, 1].
+        chain: the probability that an answer is followed by another question at once, in [0, 1]. In the validation set of DSTC9 the turn before
+            is the answer to another question in 38 of 100 instances.
+        frame: how often a question stands inside another sentence ("do you know if ..."), in [0, 1]. By default as in written dialogues; speakers
+            do so in 44 of 100 questions (DSTC10).
+        lead: how often a question follows a word of reaction ("great, and ..."), in [0, 1]. By default as in written dialogues; speakers do so in 74
+            of 100 (DSTC10).
+        most: up to so many questions in a dialogue, at least 1.
+        chance: with which probability a dialogue gets any, in (0, 1].
+        continues: the dialogue goes on behind an answer; else it ends with the last one. (`continue` in the text of `--with`.)
+        reference: how questions refer to the entity: pronouns ("they", "there"), nouns ("the hotel"), its name, or a mixture.
+        twins: "mark" labels questions that an earlier entity answers as well, "avoid" leaves them out, "only" asks nothing else.
+        db: files of the database whose rows say what needs no snippet; empty takes what databases of each domain have.
+        bank: folders with logs.json and labels.json ("|" between), whose users' questions are used as wordings where their snippets match.
+        bank_share: how often a question of the bank is taken where there is one, in [0, 1].
+        engine: "rules" words the questions itself; "llm" has them worded by a language model (`modelled`), and by the rules where its wordings fail
+            the checks or it doesn't answer, which the lineage then says.
+        model, prompt: for the engine "llm": the model's name, and the instruction in place of dialmill's own; "{count}" in it is how many wordings
+            are wanted, "{place}" what the place is called ("the hotel").
+        hard_negatives: the probability of a turn that looks like one and is none (a value asked again, a remark) at each place without a question,
+            in [0, 1].
+    """
+
+    knowledge: str = ""
+    known: str = ""
+    held_out: float = 0.0
+    unseen: bool = False
+    rate: float = 0.3
+    chain: float = 0.35
+    frame: float = WRITTEN.frame
+    lead: float = WRITTEN.lead
+    most: int = 4
+    chance: float = 1.0
+    continues: bool = True
+    reference: References = "mixed"
+    twins: Literal["mark", "avoid", "only"] = "mark"
+    db: str = ""
+    bank: str = ""
+    bank_share: float = 0.5
+    engine: Literal["rules", "llm"] = "rules"
+    model: str = ""
+    prompt: str = ""
+    hard_negatives: float = 0.0
+
+    name: ClassVar[str] = "knowledge"
+    version: ClassVar[int] = 1
+    inserts: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.held_out < 1:
+            raise OptionError(f"knowledge: held_out must be at least 0 and below 1, not {self.held_out}")
+        for key, least in (
+            ("rate", 0.0),
+            ("chain", 0.0),
+            ("frame", 0.0),
+            ("lead", 0.0),
+            ("bank_share", 0.0),
+            ("hard_negatives", 0.0),
+            ("chance", 1e-12),
+        ):
+            value = getattr(self, key)
+            if not least <= value <= 1:
+                raise OptionError(f"knowledge: {key} must be {'above 0 and at most 1' if least else 'from 0 to 1'}, not {value}")
+        if self.most < 1:
+            raise OptionError(f"knowledge: most must be at least 1, not {self.most}")
+        if self.reference not in get_args(References):
+            raise OptionError(f"knowledge: reference must be one of {', '.join(get_args(References))}, not {self.reference!r}")
+        if self.twins not in ("mark", "avoid", "only"):
+            raise OptionError(f"knowledge: twins must be mark, avoid or only, not {self.twins!r}")
+        if self.engine not in ("rules", "llm"):
+            raise OptionError(f"knowledge: engine must be rules or llm, not {self.engine!r}")
+        if self.engine == "llm" and not self.model:
+            raise OptionError("knowledge: engine=llm needs a model, as in knowledge:engine=llm,model=NAME")
+        for paths in (self.knowledge, self.known):
+            if paths:
+                load(paths)
+        if self.db:
+            database.load(self.db)
+        if self.bank:
+            banks.load(self.bank, self.knowledge)
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any]) -> Knowledge:
+        renamed = {"continues" if key == "continue" else key: value for key, value in options.items()}
+        made = super().from_options(renamed)
+        assert isinstance(made, Knowledge)
+        return made
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The options; of files their names, which are the same on every machine."""
+        found = super().params
+        for key in ("knowledge", "known", "db", "bank"):
+            found[key] = "|".join(Path(path).name for path in found[key].split("|"))
+        return found
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        rng = Rng(seed, self.step, dialogue.source_id, variant)
+        if not rng.chance(self.chance):
+            return untouched(dialogue, "not_chosen")
+        language = dialogue.language
+        base = self._base(language)
+        allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
+        asked: set[tuple[Key, str]] = set()
+        # A comment on what the system said stays behind it.
+        free = [gap for gap in gaps(dialogue) if not (self.continues and _is_bound(dialogue, gap))]
+        if not free:
+            return untouched(dialogue, "no_place")
+        places = spots(dialogue, names_of(base, language), free)
+        options = {spot.gap: self._options(spot, base, allowed, language, _is_booked(dialogue, spot.gap) or spot.move == "book") for spot in places}
+        fitting = [spot for spot in places if options[spot.gap]]
+        if not fitting:
+            return untouched(
+                dialogue,
+                "nothing_on_the_table"
+                if not any(spot.last or (spot.domain, WHOLE_DOMAIN) in base.entities for spot in places)
+                else "no_snippet_fits",
+            )
+        pairs: dict[int, list[Pair]] = {}
+        rng.shuffle(fitting)
+        for spot in fitting:
+            made = sum(map(len, pairs.values()))
+            if made >= self.most or (made and not rng.chance(self.rate)):
+                continue
+            for pair in self._pairs(dialogue, spot, options[spot.gap], asked, self.most - made, rng):
+                pairs.setdefault(spot.gap, []).append(pair)
+        if not pairs:
+            return untouched(dialogue, "no_snippet_fits")
+        for spot in places if self.hard_negatives else ():
+            if spot.gap not in pairs and (self.continues or spot.gap < max(pairs)) and rng.chance(self.hard_negatives):
+                closing, _ = self._closing(dialogue, spot, spot.domain, side_of(dialogue.split), True, rng)
+                other = negative(dialogue, spot.gap, spot.domain, closing, side_of(dialogue.split), rng)
+                if other is not None:
+                    said, reply = styled(other.question, dialogue, "user"), styled(other.answer, dialogue, "system")
+                    pairs[spot.gap] = [other._replace(question=said, answer=reply)]
+        inserted = insert(dialogue, pairs, self.continues)
+        return Made(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
+
+    def _base(self, language: str) -> KnowledgeBase:
+        return load(self.knowledge) if self.knowledge else own_base(language)
+
+    def _held(self, allowed: dict[Key, tuple[Snippet, ...]], split: str | None) -> dict[Key, tuple[Snippet, ...]]:
+        """The snippets that a split may ask about."""
+        if not self.held_out or not (self.unseen or split in ("train", "valid")):
+            return allowed
+        return {key: tuple(one for one in some if is_held_out(one, self.held_out) == self.unseen) for key, some in allowed.items()}
+
+    def _left_out(self, dialogue: Dialogue, last: int) -> tuple[SkippedTurn, ...]:
+        """The turns that a question took the place of."""
+        if self.continues:
+            return ()
+        return tuple(SkippedTurn(turn.turn, "replaced_by_question") for turn in dialogue.turns[last:] if turn.speaker == "user")
+
+    def _options(
+        self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], language: str, booked: bool
+    ) -> list[tuple[Entity, Snippet, bool]]:
+        """What can be asked at a spot: entity, snippet, and whether another entity on the table answers it as well."""
+        found = []
+        others = (*spot.last, *spot.earlier)
+        whole = (spot.domain, WHOLE_DOMAIN)
+        in_hand = whole in base.entities and spot.gap > 0 and (spot.offered or spot.domain in _WITHOUT_NAMES)
+        keys = [*spot.last, *([whole] if in_hand else [])]
+        for key in dict.fromkeys(keys):
+            theirs = {asked for other in others if other != key and other[0] == key[0] for asked in _keys(base, other, language)}
+            for snippet in allowed.get(key, ()):
+                asks = question_key(snippet, language, base.entities[key].name)
+                twin = asks in theirs
+                if (self.twins == "avoid" and twin) or (self.twins == "only" and not twin):
+                    continue
+                if booked and asks in _BOOKING:
+                    continue  # the booking interface has just answered it
+                found.append((base.entities[key], snippet, twin))
+        return found
+
+    def _pairs(
+        self, dialogue: Dialogue, spot: Spot, options: Sequence[tuple[Entity, Snippet, bool]], asked: set[tuple[Key, str]], most: int, rng: Rng
+    ) -> Iterator[Pair]:
+        """One question at a spot and its answer, and the questions that follow it at once."""
+        count = 1
+        while count < most and rng.chance(self.chain):
+            count += 1
+        said = {turn.utterance.casefold() for turn in dialogue.turns}
+        made: list[tuple[_Choice, Question]] = []
+        for number in range(count):
+            for _ in range(_DRAWS):
+                choice = self._choice(spot, options, rng)
+                key = ((choice.entity.domain, choice.entity.entity_id), question_key(choice.snippet, dialogue.language, choice.entity.name))
+                if key in asked:
+                    continue
+                worded = self._worded(dialogue, spot, choice, number, rng)
+                if worded is None or worded.text.casefold() in said:
+                    continue
+                asked.add(key)
+                said.add(worded.text.casefold())
+                made.append((choice, worded))
+                break
+        for number, (choice, worded) in enumerate(made):
+            yield self._pair(dialogue, spot, choice, worded, number == len(made) - 1, rng)
+
+    def _choice(self, spot: Spot, options: Sequence[tuple[Entity, Snippet, bool]], rng: Rng) -> _Choice:
+        entity, snippet, twin = rng.choice(options)
+        reference = rng.weighted(_REFERENCES, _CUMULATIVE) if self.reference == "mixed" else self.reference
+        if entity.name is not None and len(spot.last) > 1:
+            reference = "name"  # only its name says which of them is meant
+        # Who names the entity leaves nothing to be mistaken.
+        return _Choice(entity, snippet, reference, twin and reference != "name")
+
+    def _worded(self, dialogue: Dialogue, spot: Spot, choice: _Choice, number: int, rng: Rng) -> Question | None:
+        """The question, in the manner of the dialogue's user."""
+        language, side = dialogue.language, side_of(dialogue.split)
+        entity, snippet = choice.entity, choice.snippet
+        surface = spot.surfaces.get((entity.domain, entity.entity_id), "")
+        real: Sequence[str] = ()
+        if self.bank and rng.chance(self.bank_share):
+            real = banks.load(self.bank, self.knowledge).wordings(snippet, entity.name, language, side)
+        origin = ""
+        if self.engine == "llm" and not real:
+            real, origin = modelled.of_side(self.model, self.prompt, snippet, entity, self._base(language), language, side)
+        worded = question(
+            snippet, entity, surface, choice.reference, "more" if number else spot.move, language, side, real, rng, Manner(self.frame, self.lead)
+        )
+        text = worded.text.strip()
+        called = surface or (shown(entity.name) if entity.name else "")
+        if choice.reference == "name" and "".join(called.split()).casefold() not in "".join(text.split()).casefold():
+            return None  # this wording has no place for the name
+        worded = worded._replace(text=styled(text, dialogue, "user"), origin=modelled.told(worded.origin, origin))
+        return worded if len(text) > 3 else None
+
+    def _pair(self, dialogue: Dialogue, spot: Spot, choice: _Choice, worded: Question, last: bool, rng: Rng) -> Pair:
+        language, side = dialogue.language, side_of(dialogue.split)
+        entity, snippet = choice.entity, choice.snippet
+        said = answer(snippet, worded, entity, language, rng)
+        closing, acts = self._closing(dialogue, spot, entity.domain, side, last, rng)
+        whole = said + closing if language == "zh" else f"{said} {closing}".strip()
+        labels = (SEEKING, TWIN) if choice.twin else (SEEKING,)
+        note = f"{SEEKING}, {snippet.domain} {snippet.entity_id} {snippet.doc_id}, {choice.reference}, {worded.origin}"
+        return Pair(
+            worded.text,
+            styled(whole, dialogue, "system"),
+            labels,
+            (ANSWER,),
+            acts=(Act(ANSWER, snippet.domain), *acts),
+            knowledge=(snippet,),
+            note=note,
+        )
+
+    def _closing(self, dialogue: Dialogue, spot: Spot, domain: str, side: str, last: bool, rng: Rng) -> tuple[str, tuple[Act, ...]]:
+        """What the system adds to an answer: back to what it had asked, an offer, or whether there is more."""
+        language = dialogue.language
+        if not last:
+            return pick(language, "closing", "*", side, rng), ()
+        before = dialogue.turns[spot.gap - 1] if spot.gap else None
+        if before is not None and spot.move in ("book", "ask") and (self.continues or rng.chance(_BACK)):
+            pending = question_of(before)
+            if pending:
+                pending = _CONNECTIVE.sub("", pending)
+                return pending[:1].upper() + pending[1:], tuple(act for act in before.acts if "request" in act.act)
+        if spot.move in ("offer", "tell", "book") and not _is_booked(dialogue, spot.gap) and rng.chance(0.5) and phrases(language, "offer", domain):
+            offered = pick(language, "offer", domain, side, rng)
+            if offered:
+                return offered, ()
+        return pick(language, "closing", "*", side, rng), ()
+
+
+_FULL = 1 << 64
+
+
+@lru_cache(maxsize=1 << 15)
+def is_held_out(snippet: Snippet, share: float) -> bool:
+    """Whether a snippet belongs to the share that is for testing alone: by its entity, or itself where it holds for a whole domain."""
+    own = snippet.doc_id if snippet.entity_id == WHOLE_DOMAIN else ""
+    return key_number("held_out", snippet.domain, snippet.entity_id, own) < share * _FULL
+
+
+#: A "yes" or "no" to something that was no question, and so isn't asked again behind an answer.
+_YES_NO = re.compile(r"(?:yes|yeah|no|nope|sure)\b(?! thank)", re.IGNORECASE)
+
+
+def _is_bound(dialogue: Dialogue, gap: int) -> bool:
+    """Whether a user turn makes no sense but right behind the system turn before it."""
+    if gap >= len(dialogue.turns):
+        return False
+    after = dialogue.turns[gap]
+    return reacts(after) or (gap > 0 and "?" not in dialogue.turns[gap - 1].utterance and _YES_NO.match(after.utterance) is not None)
+
+
+def _is_booked(dialogue: Dialogue, gap: int) -> bool:
+    """Whether something was booked before a turn."""
+    before = dialogue.turns[:gap]
+    return any(
+        any(act.act in _BOOKED for act in turn.acts) or (turn.speaker == "system" and _REFERENCE.search(turn.utterance) is not None)
+        for turn in before
+    )
+
+
+def own_base(language: str) -> KnowledgeBase:
+    """The base that comes with dialmill: snippets of whole domains."""
+    path = resources.files("dialmill.perturbers") / "lexicons" / language / "knowledge.json"
+    return load(str(path)) if path.is_file() else KnowledgeBase(())
+
+
+@lru_cache(maxsize=1 << 14)
+def _keys(base: KnowledgeBase, key: Key, language: str) -> frozenset[str]:
+    """The questions that an entity's snippets answer."""
+    entity = base.entities.get(key)
+    return frozenset(question_key(one, language, entity.name) for one in entity.snippets) if entity is not None else frozenset()
+
+
+@lru_cache(maxsize=16)
+def _allowed(base: KnowledgeBase, known: str, db: str, language: str) -> dict[Key, tuple[Snippet, ...]]:
+    """The snippets that may be asked about, by entity."""
+    found, _ = usable(base, language, database.load(db) if db else None)
+    if not known:
+        return found
+    seen = load(known)
+    return {key: tuple(one for one in some if seen.find(one.domain, one.entity_id, one.doc_id) is None) for key, some in found.items()}

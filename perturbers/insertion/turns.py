@@ -1,0 +1,142 @@
+"""Putting pairs of turns into a dialogue: a question that no source has, and its answer, before a turn that stays as it is.
+
+What every step that inserts has in common: where a pair may stand, the belief state that is carried on, the label `inserted`, and the new numbers
+of all turns, which the lineage names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from dialmill.schemas import Act, Dialogue, SlotValues, Snippet, Span, Turn
+from dialmill.schemas.dialogue import INSERTED
+
+#: Acts of a farewell: nobody changes the subject there.
+CLOSING = frozenset({"bye", "goodbye"})
+
+
+class Pair(NamedTuple):
+    """A user turn to be inserted and the system's answer.
+
+    `labels` are those of the user turn besides `inserted`, `answer_labels` those of the answer; `acts` are the answer's; `spans` the user turn's;
+    `knowledge` goes to both. `state` replaces the belief state, which is otherwise the one of the last user turn before. `note` is what the
+    lineage says of the pair.
+    """
+
+    question: str
+    answer: str
+    labels: tuple[str, ...] = ()
+    answer_labels: tuple[str, ...] = ()
+    question_acts: tuple[Act, ...] = ()
+    acts: tuple[Act, ...] = ()
+    spans: tuple[Span, ...] = ()
+    answer_spans: tuple[Span, ...] = ()
+    knowledge: tuple[Snippet, ...] = ()
+    state: tuple[SlotValues, ...] | None = None
+    note: str = ""
+
+
+class Inserted(NamedTuple):
+    """The turns with all pairs in their places, numbered anew, and one line for the lineage for each pair."""
+
+    turns: tuple[Turn, ...]
+    reasons: tuple[str, ...]
+
+
+def gaps(dialogue: Dialogue) -> list[int]:
+    """Where a pair may stand, as the number of the turn that it comes before: a user turn that answers the system and is no farewell; where there
+    is none, behind the last system turn, else at the start."""
+    turns = dialogue.turns
+    found = [
+        turn.turn
+        for before, turn in pairwise(turns)
+        if before.speaker == "system" and turn.speaker == "user" and not CLOSING & {act.act for act in (*before.acts, *turn.acts)}
+    ]
+    # At a farewell nobody changes the subject; where the corpus has no acts, the last exchange is one.
+    if len(found) > 1 and found[-1] >= len(turns) - 2 and not turns[found[-1]].acts:
+        found.pop()
+    if not found and turns and turns[-1].speaker == "system" and not CLOSING & {act.act for act in turns[-1].acts}:
+        found = [len(turns)]
+    return found or ([0] if turns and turns[0].speaker == "user" else [])
+
+
+def waits(turn: Turn) -> bool:
+    """Whether a system turn waits for an answer: it requests a slot, or ends on a question."""
+    return any("request" in act.act for act in turn.acts) or turn.utterance.rstrip().endswith(("?", "？", "吗", "吗。"))
+
+
+#: How a Chinese turn begins that comments on what was just said: after a change of subject it would comment on nothing.
+_REACTION = re.compile(
+    r"(?:[嗯恩哦啊噢哈呵哎]+[，。！,]?|好[的啊呀哒嘞]?[，。！,]|行[，。！,]|可以[，。！,的啊]+)*"
+    r"(?:太|真|那(?:就|还|可|感情|敢情|真|挺|也)|这么|[还也](?:不?[行错好算]|挺|是|可以|能|还|够)|够|可以的|那我|挺|不错|不[算贵远低高便]|便宜|有点|可真|果然|看来|是[吗啊呀的]|对|没错|"
+    r"哈|够|满意|那好吧|有就好|记[下住]了|这算|这分|[^，。？]{2,6}确实|.{0,8}总该|[^，。？]{1,3}不[大小高低冷热贵远]，|.{1,6}我们都?[很挺]?喜欢|那(?!.*(?:多少|什么|几|哪|怎|吗))[^，。？！]{2,14}呢[？?]?$|这个我|这[项些下]|价格还|完美|原来|好[便贵近远高厉棒大少多]|晴|多云|阴|同道|终于|这[系评时家还就]|这个?价|我(?:很|挺|非常|比较)?(?:满意|喜欢|爱)|既然|喜欢|我?正好|我?刚好|这样|价格不|都是|没关系|没事|怎么)"
+)
+
+
+#: The same of an English turn.
+_REACTION_EN = re.compile(
+    r"(?:(?:oh|ok(?:ay)?|yes|no|yeah|well|great|hmm?|awesome)\b[\s,.!]*)*"
+    r"(?:that\s*(?:'s|is|will be|would be|sounds?|works?)\b(?!\s*(?:all|it|everything|about)\b)|sounds?\b|terrific|lovely|"
+    r"i\s*(?:'d)? ?(?:like|love) (?:that|it)\b)",
+    re.IGNORECASE,
+)
+
+
+def reacts(turn: Turn) -> bool:
+    """Whether a user turn begins with a comment on the system turn before it."""
+    return _REACTION.match(turn.utterance) is not None or _REACTION_EN.match(turn.utterance) is not None
+
+
+def state_before(turns: Sequence[Turn], gap: int) -> tuple[SlotValues, ...]:
+    """The belief state after the last user turn before turn `gap`."""
+    return next((turn.state for turn in reversed(turns[:gap]) if turn.speaker == "user"), ())
+
+
+def insert(dialogue: Dialogue, pairs: Mapping[int, Sequence[Pair]], keep_rest: bool = True) -> Inserted:
+    """The turns of `dialogue` with `pairs` before the turns of the given numbers (the number of turns: at the end).
+
+    Args:
+        dialogue: any dialogue.
+        pairs: gap -> the pairs to stand there, in order.
+        keep_rest: whether the dialogue goes on behind the last pair; else it ends there, so that the last question has taken the place of the
+            user turn it came before.
+    """
+    turns: list[Turn] = []
+    reasons: list[str] = []
+    last = max((gap for gap, some in pairs.items() if some), default=len(dialogue.turns))
+    for place in range(len(dialogue.turns) + 1):
+        for pair in pairs.get(place, ()):
+            number = len(turns)
+            state = state_before(dialogue.turns, place) if pair.state is None else pair.state
+            reasons.append(f"inserted: turns {number} and {number + 1}: {pair.note}")
+            turns.append(
+                Turn(
+                    number,
+                    "user",
+                    pair.question,
+                    spans=pair.spans,
+                    acts=pair.question_acts,
+                    state=state,
+                    labels=(INSERTED, *pair.labels),
+                    knowledge=pair.knowledge,
+                )
+            )
+            turns.append(
+                Turn(
+                    number + 1,
+                    "system",
+                    pair.answer,
+                    spans=pair.answer_spans,
+                    acts=pair.acts,
+                    labels=(INSERTED, *pair.answer_labels),
+                    knowledge=pair.knowledge,
+                )
+            )
+        if not keep_rest and place == last:
+            break
+        if place < len(dialogue.turns):
+            turns.append(dialogue.turns[place].replace(turn=len(turns)))
+    return Inserted(tuple(turns), tuple(reasons))

@@ -1,0 +1,1 @@
+"""Perturbers that reword a turn: paraphrase, simplification, verbosity."""

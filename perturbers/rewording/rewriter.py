@@ -1,0 +1,246 @@
+"""What paraphrase, simplification and verbosity share: proposals for a turn, the first of which that passes the checks is taken."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
+
+from dialmill.perturbers.core.checks import certify
+from dialmill.perturbers.core.contract import Made, OptionError, Perturber, PoolRequest
+from dialmill.perturbers.core.pools import PoolTable, build_table
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.surfaces import slot_name
+from dialmill.perturbers.core.values import Locator, View
+from dialmill.perturbers.rewording import llm
+from dialmill.perturbers.rewording.donors import Candidate, TwinPool, Twins, build_twins, fill, fingerprint, gap_edits, speaks_plainly
+from dialmill.perturbers.rewording.wordings import Analysis, Wording, state_before
+from dialmill.schemas import Dialogue, SkippedTurn, Turn, apply_edits
+from dialmill.schemas.dialogue import decode
+
+Engine = Literal["twins", "rules", "llm"]
+#: The names of the perturbers below.
+REWRITERS = ("paraphrase", "simplification", "verbosity")
+S = TypeVar("S", bound="Rewriter")
+
+
+class Task(NamedTuple):
+    """One turn to rewrite, and what is known of it."""
+
+    view: View
+    analysis: Analysis
+    twins: Twins | None
+    copies: int
+    first: bool
+    before: str
+    words: list[str]
+    said: str = ""  #: what the user of the variant said so far, in lower case
+
+    @property
+    def text(self) -> str:
+        """The utterance."""
+        return self.view.turn.utterance
+
+
+class Proposal(NamedTuple):
+    """A rewritten turn, not yet certified, and where its wording comes from: "twin of ID (SPLIT)", "rules", "llm (TOKENS tokens)"."""
+
+    turn: Turn
+    origin: str
+
+
+@dataclass(frozen=True)
+class Rewriter(Perturber):
+    """Base of the perturbers that say the same in other words. Slot values stay as they are, always.
+
+    Args:
+        engine: "twins", the wording of another turn that says the same, and rules where there is none; "rules" alone; or "llm".
+        twins_from: where twins come from: "input", all dialogues read; "train", those that the build puts into train; or the path of another corpus.
+        tries: proposals per turn before it is skipped, at least 1.
+        model, prompt: for the engine "llm": the model's name and the instruction in place of the perturber's own.
+    """
+
+    engine: Engine = "twins"
+    twins_from: str = "input"
+    tries: int = 8
+    model: str = ""
+    prompt: str = ""
+
+    #: The instruction for a language model.
+    instruction: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.engine not in get_args(Engine):
+            raise OptionError(f"{self.name}: engine must be one of {', '.join(get_args(Engine))}, not {self.engine!r}")
+        if self.tries < 1:
+            raise OptionError(f"{self.name}: tries must be at least 1, not {self.tries}")
+        if not self.twins_from:
+            raise OptionError(f"{self.name}: twins_from must be input, train, or a path")
+        if self.engine == "llm" and not self.model:
+            raise OptionError(f"{self.name}: engine=llm needs a model, as in {self.name}:engine=llm,model=NAME")
+
+    @property
+    def pools(self) -> tuple[PoolRequest, ...]:
+        return (PoolRequest(TwinPool(), self.twins_from),) if self.engine == "twins" else ()
+
+    def with_tables(self: S, tables: Mapping[tuple[str, str], PoolTable]) -> S:
+        bound = type(self)(**self.params)
+        table = tables.get((TwinPool.name, self.twins_from))
+        if table is not None:
+            object.__setattr__(bound, "_twins", Twins(table))
+        return bound
+
+    def with_pool(self: S, dialogues: Iterable[Dialogue]) -> S:
+        """The same perturber with the twins of these dialogues, for use without a pipeline."""
+        return self.with_tables({(TwinPool.name, self.twins_from): build_table(TwinPool(), dialogues)})
+
+    def _find_twins(self) -> Twins | None:
+        if self.engine != "twins":
+            return None
+        bound: Twins | None = getattr(self, "_twins", None)
+        if bound is None and self.twins_from not in ("input", "train"):
+            return _twins_of_file(self.twins_from)
+        return bound
+
+    @abstractmethod
+    def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
+        """Rewritten turns, the best first."""
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+        locator = Locator(dialogue)
+        twins = self._find_twins()
+        copies = fingerprint(dialogue) if twins is not None else 0
+        tasks: dict[int, Task] = {}
+        for place, turn in enumerate(dialogue.turns):
+            if turn.speaker == "user":
+                before = dialogue.turns[place - 1] if place else None
+                view = locator.view(turn)
+                analysis = Analysis(view, before, state_before(dialogue, place))
+                lenders = twins if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
+                tasks[place] = Task(
+                    view, analysis, lenders, copies, place == 0, before.utterance if before else "", words(turn.utterance, dialogue.language)
+                )
+        if self.engine == "llm":
+            llm.prefetch(self, list(tasks.values()))
+        turns: list[Turn] = []
+        skipped: list[SkippedTurn] = []
+        reasons: list[str] = []
+        said = ""
+        for place, turn in enumerate(dialogue.turns):
+            if place in tasks:
+                made = self._rewrite(tasks[place]._replace(said=said), Rng(seed, self.step, dialogue.source_id, turn.turn, variant))
+                if isinstance(made, Proposal):
+                    turn = made.turn
+                    reasons.append(f"turn {turn.turn}: {made.origin}")
+                else:
+                    skipped.append(SkippedTurn(turn.turn, made))
+                said += turn.utterance.lower()
+            turns.append(turn)
+        return Made(tuple(turns), dialogue.goal, tuple(skipped), tuple(reasons))
+
+    def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
+        made = self.make(dialogue, seed, variant)
+        return made.turns, made.skipped
+
+    def _rewrite(self, task: Task, rng: Rng) -> Proposal | str:
+        """The first proposal that passes, or why none did."""
+        problem = "no_edit_possible"
+        turn = task.view.turn
+        proposals = self._asked(task) if self.engine == "llm" else self.proposals(task, rng)
+        try:
+            for proposal in islice(proposals, self.tries):
+                if proposal.turn.utterance.split() == turn.utterance.split():
+                    continue
+                found = certify(task.view, proposal.turn, "protect")
+                if found is None:
+                    return proposal
+                problem = found
+        except llm.LlmError as error:
+            problem = str(error)
+        return problem
+
+    def _asked(self, task: Task) -> Iterator[Proposal]:
+        for turn, tokens in llm.rewritings(self, task):
+            yield Proposal(turn, f"llm ({tokens} tokens)")
+
+
+@lru_cache(maxsize=4)
+def _twins_of_file(path: str) -> Twins:
+    """The twins of a file of canonical records (JSONL, as every suite has)."""
+    try:
+        with Path(path).open("rb") as stream:
+            return build_twins(decode(line) for line in stream if line.strip())
+    except (OSError, ValueError) as error:
+        raise OptionError(f"twins_from: {path} can't be read as dialogues: {error}") from None
+
+
+def origin_of(candidate: Candidate) -> str:
+    """Where a wording comes from, as it stands in the lineage."""
+    return f"twin of {candidate.origin.source_id} ({candidate.origin.split or 'in no split'})"
+
+
+#: Signs behind a clause inside a text, and at the end of a text.
+_COMMAS, _STOPS = frozenset("，,"), frozenset("。？！.?!")
+_ORIGIN = re.compile(r"turn \d+: twin of .* \((?:(train|valid|test)|in no split)\)", re.DOTALL)
+
+
+def lent_from(reason: str) -> str | None:
+    """The split whose wording a turn took, read from its remark in the lineage: "" for a dialogue in no split, None where no twin lent it."""
+    match = _ORIGIN.fullmatch(reason)
+    return None if match is None else match.group(1) or ""
+
+
+def lend(task: Task, wording: Wording, candidate: Candidate) -> list[Any]:
+    """The edits that give a turn, or one sentence of it, the wording of a twin."""
+    text = task.text
+    literals = fill(candidate.twin.literals, [text[start:end] for start, end in wording.places], task.view.language)
+    if wording.end == len(text) and literals[-1][-1:] in _COMMAS:
+        literals[-1] = literals[-1][:-1] + (text[-1] if text[-1:] in _STOPS else "")
+    return gap_edits(text, wording.start, wording.end, wording.places, literals)
+
+
+def kind_of_turn(task: Task) -> str:
+    """What a turn does, as the tables name it: "thank", "yes", "no", "book", "request", "ask" (whether something can be had), "inform"."""
+    analysis, turn = task.analysis, task.view.turn
+    classes = analysis.equal_classes()
+    general = bool(turn.acts) and all(act.act in ("thank", "bye", "greet", "general", "greeting", "welcome") for act in turn.acts)
+    if classes.isdisjoint(_ASKED):
+        if general or "bye" in classes or ("thank" in classes and not any(act.slot for act in turn.acts)):
+            return "thank"
+        if len(task.analysis.parts) <= 4 and not analysis.whole().labels:
+            if any(signal.kind == "negation" for signal in task.view.signals):
+                return "no"
+            if not classes.isdisjoint(_ACCEPTS):
+                return "yes"
+    if "book" in classes and not any(signal.kind == "negation" for signal in task.view.signals):
+        return "book"
+    if any(act.act.startswith("request") and slot_name(act.slot or "") not in _FOUND for act in turn.acts):
+        return "request"
+    return "ask" if task.text.rstrip().endswith(("?", "？")) else "inform"
+
+
+#: Classes (lexicons/LANGUAGE/fit.tsv) of turns that accept an offer, and of those that ask for a fact whatever else they say.
+_ACCEPTS = frozenset({"yes", "okay", "praise", "accept"})
+_ASKED = frozenset({"phone", "post", "ref", "addr", "cost", "trainid"})
+#: What is asked for in a search: its answer is a suggestion, and no fact to write down.
+_FOUND = frozenset({"name", "名称", "片名", "商品名称", "车次信息", "航班信息"})
+_WORD = re.compile(r"\w+")
+
+
+def words(text: str, language: str) -> list[str]:
+    """Words in lower case, Chinese characters for Chinese: what distances and lengths are counted in."""
+    return [char for char in text if char.isalnum()] if language == "zh" else _WORD.findall(text.lower())
+
+
+def distance(one: Sequence[str], other: Sequence[str]) -> float:
+    """The share of words that two texts don't have in common (0 to 1); never above their edit distance over the longer length."""
+    first, second = frozenset(one), frozenset(other)
+    return 1 - len(first & second) / max(len(first), len(second), 1)
+
+
+__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "distance", "kind_of_turn", "lend", "origin_of", "words"]

@@ -1,0 +1,548 @@
+"""Rewriting by rules: phrases that say the same (frames), phrases that a terse writer drops, sentences that a wordy one adds.
+
+The tables stand in ``lexicons/LANGUAGE/{frames,drops,verbose}.tsv``. Rules see a turn as words and values (`wordings.Part`) and never touch a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from dialmill.perturbers.core.lexicon import alternatives, rows
+from dialmill.perturbers.core.lexicon import words as word_set
+from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.rewording.donors import gap_edits
+from dialmill.perturbers.rewording.wordings import Part
+from dialmill.perturbers.typing.typography import detokenise, is_tokenised, tokenise
+from dialmill.schemas import Edit
+
+#: The chance that a phrase is replaced where it could be.
+_RATE = 0.9
+#: Second halves of contractions -> the word they stand for.
+_CONTRACTED = {"m": "am", "d": "would", "ll": "will", "ve": "have", "re": "are"}
+_IS = frozenset({"that", "what", "it", "there", "where", "here", "how", "who"})
+#: The other way, for phrases that are written out.
+_SHORT = (
+    (re.compile(r"\b(i|you|we|they|it|that) (?:will)\b"), r"\1'll"),
+    (re.compile(r"\b(i) (?:am)\b"), r"\1'm"),
+    (re.compile(r"\b(i|we) (?:would) (?=like|prefer|rather|favour)"), r"\1'd "),
+    (re.compile(r"\b(that|what|it) (?:is)\b"), r"\1's"),
+    (re.compile(r"\blet us\b"), "let's"),
+)
+#: After these words, and after commas, a clause begins.
+_BEFORE_CLAUSE = word_set("and but so also yes yeah yep no nope ok okay alright sure great perfect thanks well hi hello hey then please actually oh ")
+
+
+class Phrase(NamedTuple):
+    """A phrase of a table. `allowed` and `refused` are words that must or must not follow; "[" stands for any value, "[area" for one of that slot."""
+
+    words: tuple[str, ...]
+    text: str
+    mood: str
+    allowed: frozenset[str]
+    refused: frozenset[str]
+
+    def fits(self, following: str) -> bool:
+        """Whether the phrase may stand before this unit ("" at the end)."""
+        if self.allowed and not _among(following, self.allowed):
+            return False
+        return not (self.refused and _among(following, self.refused))
+
+
+def _among(unit: str, words: frozenset[str]) -> bool:
+    if unit in words:
+        return True
+    if unit[:1] != "[":
+        return False
+    return "[" in words or any(word[:1] == "[" and unit.lstrip("[+").startswith(word[1:]) for word in words)
+
+
+_PHRASE = re.compile(r"(?P<text>.*?)(?: <(?P<sign>[+-])(?P<words>[^>]*)>)?(?: (?P<mood>[?.]))?")
+
+
+def parse_phrase(cell: str, language: str) -> Phrase:
+    """A phrase from its form in the tables."""
+    match = _PHRASE.fullmatch(cell)
+    assert match is not None
+    guard = frozenset(word for word in (match["words"] or "").split(",")) if match["sign"] else frozenset()
+    text = match["text"]
+    words = tuple(text) if language == "zh" else tuple(text.split())
+    return Phrase(words, text, match["mood"] or "", guard if match["sign"] == "+" else frozenset(), guard if match["sign"] == "-" else frozenset())
+
+
+class Rule(NamedTuple):
+    """A phrase, where it may stand, and what may take its place."""
+
+    phrase: Phrase
+    start: bool
+    others: tuple[Phrase, ...]
+
+
+def _by_first(rules: Sequence[Rule]) -> dict[str, tuple[Rule, ...]]:
+    table: dict[str, list[Rule]] = {}
+    for rule in rules:
+        table.setdefault(rule.phrase.words[0], []).append(rule)
+    return {first: tuple(sorted(found, key=lambda rule: -len(rule.phrase.words))) for first, found in table.items()}
+
+
+@lru_cache(maxsize=4)
+def frames(language: str) -> dict[str, tuple[Rule, ...]]:
+    """The groups of frames.tsv, by first word, longest phrases first."""
+    rules = []
+    for place, cell in rows(language, "frames"):
+        if place in ("ask", "close"):
+            continue
+        cells = alternatives(cell)
+        group = [parse_phrase(part.removeprefix("~"), language) for part in cells]
+        for part, phrase in zip(cells, group, strict=True):
+            if part[0] != "~":
+                rules.append(Rule(phrase, place == "start", tuple(other for other in group if other.text != phrase.text)))
+    return _by_first(rules)
+
+
+@lru_cache(maxsize=8)
+def _said(language: str, where: str) -> tuple[str, ...]:
+    """What may be said at a place of frames.tsv that is no group of phrases: "ask", "close"."""
+    return tuple(part for place, cell in rows(language, "frames") if place == where for part in alternatives(cell))
+
+
+def closed(text: str, language: str, rng: Rng) -> list[Edit]:
+    """The edit that ends a turn which tells something with a request for help."""
+    end = len(text.rstrip())
+    style = style_of(text)
+    gap = "" if language == "zh" else " "
+    stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
+    return [Edit(end, end, stop + gap + detokenise_unless(style, rng.choice(_said(language, "close"))))]
+
+
+def detokenise_unless(style: Style, sentence: str) -> str:
+    """A sentence of the tables, whose signs stand apart only where the text's do."""
+    return style.write(detokenise(sentence), True)
+
+
+@lru_cache(maxsize=4)
+def drops(language: str) -> dict[str, tuple[Rule, ...]]:
+    """The rows of drops.tsv, by first word, longest phrases first."""
+    rules = []
+    for place, cell, instead in rows(language, "drops"):
+        other = Phrase((), "" if instead == "-" else instead, "", frozenset(), frozenset())
+        rules += [Rule(parse_phrase(part, language), place == "start", (other,)) for part in alternatives(cell)]
+    return _by_first(rules)
+
+
+def written_out(parts: Sequence[Part]) -> list[str]:
+    """The units of a turn with contractions written out: "i", "m" as "i", "am"."""
+    units = [part.unit for part in parts]
+    for place in range(1, len(units)):
+        unit = units[place]
+        if unit in _CONTRACTED:
+            units[place] = _CONTRACTED[unit]
+        elif unit == "s":
+            if units[place - 1] in _IS:
+                units[place] = "is"
+            elif units[place - 1] == "let":
+                units[place] = "us"
+    return units
+
+
+class Match(NamedTuple):
+    """A rule that fits the units from `first` up to `last`."""
+
+    rule: Rule
+    first: int
+    last: int
+    opens: bool  #: whether it begins its sentence
+
+
+_SENTENCE_END = re.compile(r"[.?!。？！]")
+_CLAUSE_END = re.compile(r"[,;:\-，、；]")
+
+
+def find(
+    table: dict[str, tuple[Rule, ...]], text: str, parts: Sequence[Part], units: Sequence[str], dropping: bool, language: str
+) -> Iterator[Match]:
+    """The rules that fit, leftmost and longest. With `dropping`, what follows a dropped opening opens in its place."""
+    place, count = 0, len(units)
+    opens = begins = True
+    while place < count:
+        if place:
+            between = text[parts[place - 1].end : parts[place].start]
+            if between != " " and between:
+                if _SENTENCE_END.search(between):
+                    opens = begins = True
+                elif _CLAUSE_END.search(between):
+                    begins = True
+        for rule in table.get(units[place], ()):
+            if rule.start and not begins:
+                continue
+            words = rule.phrase.words
+            size = len(words)
+            last = place + size
+            if size > 1 and (last > count or units[place + 1] != words[1] or tuple(units[place:last]) != words):
+                continue
+            if size > 1 and _SENTENCE_END.search(text, parts[place].end, parts[last - 1].start):
+                continue
+            if not rule.phrase.fits(units[last] if last < count else ""):
+                continue
+            yield Match(rule, place, last, opens)
+            if not (dropping and not rule.others[0].text):
+                opens = begins = False
+            place = last
+            break
+        else:
+            begins = language == "en" and units[place] in _BEFORE_CLAUSE
+            opens = False
+            place += 1
+
+
+#: With such words a turn opens; what is added before the rest of it comes after them.
+_OPENERS = word_set("yes yeah yep sure ok okay alright great perfect no nope hello hi hey thanks excellent awesome wonderful")
+
+
+class Style(NamedTuple):
+    """How a turn is written: whether signs stand apart, and whether "i" and sentences are capitalised."""
+
+    apart: bool
+    capitals: bool
+
+    def write(self, phrase: str, opens: bool) -> str:
+        """A phrase of the tables in this style; `opens` at the beginning of a sentence."""
+        return _written(self, phrase, opens)
+
+
+@lru_cache(maxsize=16384)
+def _written(style: Style, phrase: str, opens: bool) -> str:
+    if style.apart:
+        phrase = tokenise(phrase)
+    if not style.capitals:
+        return phrase.lower()
+    phrase = _I.sub("I", phrase)
+    return phrase[:1].upper() + phrase[1:] if opens else phrase
+
+
+_I = re.compile(r"\bi\b")
+_LOW_I = re.compile(r"(?:^|\s)i\b")
+
+
+def style_of(text: str) -> Style:
+    """The style of a text."""
+    return Style(is_tokenised(text), _LOW_I.search(text) is None and (any(char.isupper() for char in text) or not text.isascii()))
+
+
+_APOSTROPHES = frozenset("'’")
+
+
+class Place(NamedTuple):
+    """A phrase at [start, end) that `others` may replace, with a capital if `capital`; `mark` is where the sign stands that ends its sentence."""
+
+    start: int
+    end: int
+    others: tuple[Phrase, ...]
+    capital: bool
+    mark: int | None
+
+
+class Rewordings:
+    """Other wordings of a turn by phrases of the same group; what may be replaced is looked up once, what is replaced is drawn anew each time.
+
+    Args:
+        text, parts, language: the turn.
+    """
+
+    def __init__(self, text: str, parts: Sequence[Part], language: str) -> None:
+        self._text, self._parts, self._language = text, parts, language
+        self._places: list[Place] | None = None
+
+    def draw(self, rng: Rng) -> list[Edit]:
+        """Edits that put other phrases in the place of those found."""
+        if self._places is None:
+            self._places = list(self._find())
+            self._style = style_of(self._text)
+            self._question = _bare_question(self._text, self._language)
+        text = self._text
+        edits: list[Edit] = []
+        marks: dict[int, Edit] = {}
+        for start, end, others, capital, mark in self._places:
+            if not rng.chance(_RATE):
+                continue
+            other = rng.choice(others)
+            phrase = other.text
+            if self._language == "en":
+                for short in _contractions(phrase):
+                    if rng.chance(0.5):
+                        phrase = short[0].sub(short[1], phrase)
+            written = self._style.write(phrase, capital)
+            if start and text[start - 1] in _APOSTROPHES:
+                # "i 'd like to": the apostrophe goes with what it belongs to, and "i wish to" needs a blank.
+                start -= 1
+                written = written if text[start - 1 : start] == " " else f" {written}"
+            edits.append(Edit(start, end, written))
+            if other.mood and mark is not None and text[mark] != other.mood and text[mark] in "?.":
+                marks[mark] = Edit(mark, mark + 1, other.mood)
+        place, openings = self._question
+        if openings and not any(edit.start <= place <= edit.end for edit in edits) and rng.chance(_RATE):
+            edits.append(Edit(place, place, rng.choice(openings)))
+        return sorted([*edits, *marks.values()], key=lambda edit: (edit.start, edit.end))
+
+    def _find(self) -> Iterator[Place]:
+        text, parts = self._text, self._parts
+        units = written_out(parts)
+        pleading = "please" in units
+        for rule, first, last, opens in find(frames(self._language), text, parts, units, False, self._language):
+            following = units[last] if last < len(units) else ""
+            others = [other for other in rule.others if other.fits(following)]
+            if pleading:
+                others = [other for other in others if "please" not in other.words or "please" in rule.phrase.words]
+            mark = _closing(text, parts, last)
+            if mark is not None and any(other.mood and other.mood != text[mark] for other in others):
+                simple = opens_sentence(text, parts, first) and not _goes_on(text, parts, last, mark)
+                others = [other for other in others if not other.mood or other.mood == text[mark] or simple]
+            if others:
+                start, end = parts[first].start, parts[last - 1].end
+                yield Place(start, end, tuple(others), opens and text[start].isupper(), mark)
+
+
+@lru_cache(maxsize=4096)
+def _contractions(phrase: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """The contractions that a phrase which is written out has."""
+    return tuple(short for short in _SHORT if short[0].search(phrase))
+
+
+_QUESTION = re.compile(r"([^，,。？！?!；]+)[？?]\s*$")
+#: A clause that asks with ceremony already, or that no such opening goes with; and a text in which another clause does.
+_ASKS = re.compile(r"问|告诉|知道|帮|麻烦|请|^[那再还]|推荐|^是吗|了解|^对吗|可以吗|好吗|行吗|怎么样呢")
+_ASKED = re.compile(r"请问|想问|想知道|麻烦问|咨询")
+#: Questions that go with "请问" alone.
+_PARTICLE = re.compile(r"[吗么呢不]$")
+
+
+def _bare_question(text: str, language: str) -> tuple[int, tuple[str, ...]]:
+    """Where a Chinese question clause begins that ends the text and asks without ceremony, and what may open it (nothing where there is none)."""
+    match = _QUESTION.search(text) if language == "zh" else None
+    if match is None or _ASKS.search(match[1]) or _ASKED.search(text):
+        return 0, ()
+    openings = _said(language, "ask")
+    return match.start(1), tuple(one for one in openings if one.startswith("请问")) if _PARTICLE.search(match[1]) else openings
+
+
+def opens_sentence(text: str, parts: Sequence[Part], place: int) -> bool:
+    """Whether nothing but words that open a clause stands before the part in its sentence."""
+    while place > 0:
+        if _SENTENCE_END.search(text, parts[place - 1].end, parts[place].start):
+            return True
+        place -= 1
+        if parts[place].unit not in _BEFORE_CLAUSE:
+            return False
+    return True
+
+
+def _closing(text: str, parts: Sequence[Part], last: int) -> int | None:
+    """Where the sign stands that closes the sentence of the part before `last`."""
+    for place in range(last - 1, len(parts)):
+        end = parts[place + 1].start if place + 1 < len(parts) else len(text)
+        match = _SENTENCE_END.search(text, parts[place].end, end)
+        if match:
+            return match.start()
+    return None
+
+
+def _goes_on(text: str, parts: Sequence[Part], last: int, mark: int) -> bool:
+    """Whether another clause follows in the sentence that ends at `mark`."""
+    return any(part.start < mark and part.unit in ("and", "but", "so", "or") for part in parts[last:]) or "," in text[parts[last - 1].end : mark]
+
+
+#: How often who leaves words out leaves out the last full stop, too.
+_STOPLESS = 0.3
+_LAST_STOP = re.compile(r"\s*[.。]\s*$")
+
+
+class Omissions:
+    """What a terse writer leaves out of a turn, looked up once and drawn anew each time.
+
+    Args:
+        text, parts, language: the turn.
+    """
+
+    def __init__(self, text: str, parts: Sequence[Part], language: str) -> None:
+        units = written_out(parts) if language == "en" else [part.unit for part in parts]
+        style = style_of(text)
+        self._text, self._parts, self._blank = text, parts, "" if language == "zh" else " "
+        #: First and last part of each phrase that may go, and what stands in its place.
+        self._phrases = [
+            (first, last, style.write(rule.others[0].text, opens and text[parts[first].start].isupper()))
+            for rule, first, last, opens in find(drops(language), text, parts, units, True, language)
+        ]
+
+    def draw(self, rate: float, rng: Rng) -> list[Edit]:
+        """Edits that leave each out with the chance `rate`."""
+        text, parts = self._text, self._parts
+        #: What stands in the place of each part; None where it stays.
+        instead: list[str | None] = [None] * len(parts)
+        for first, last, other in self._phrases:
+            if rate == 1 or rng.chance(rate):
+                instead[first:last] = [""] * (last - first)
+                if other:
+                    instead[first] = other
+        if not any(word is not None for word in instead):
+            return []
+        literals = _closed_up(text, parts, instead, self._blank)
+        # Blanks stood before a last sentence of which nothing is left; those of the text itself stay.
+        literals[-1] = literals[-1].rstrip() + text[len(text.rstrip()) :]
+        if rng.chance(_STOPLESS):
+            literals[-1] = _LAST_STOP.sub("", literals[-1])
+        values = [(part.start, part.end) for part in parts if part.unit[0] == "["]
+        return gap_edits(text, 0, len(text), values, literals)
+
+
+def _closed_up(text: str, parts: Sequence[Part], instead: Sequence[str | None], blank: str) -> list[str]:
+    """The literals around the values when some parts are gone, without their commas, and without the sign of a sentence of which nothing is left."""
+    literals: list[str] = []
+    literal = ""
+    capital = said = False  # whether the sentence begins with a capital; whether anything of it is left
+    whole = True  # whether nothing is gone since the last part that is left
+    for place in range(len(parts) + 1):
+        between = text[parts[place - 1].end if place else 0 : parts[place].start if place < len(parts) else len(text)]
+        ends = _SENTENCE_END.search(between) is not None
+        if place == 0 or ends or place == len(parts):
+            if place and said:
+                # The sign that ends a sentence stays, without the comma that stood before it.
+                literal += between if whole else re.sub(r"^\s*[,，、]\s*", " " if between[:1] == " " and ends else "", between)
+                if ends and literal[-1:] in ".?!" and place < len(parts) and instead[place] is not None:
+                    literal += blank  # "Canada.I need 1": the number that comes to stand behind the sign is none of a decimal
+            elif place == 0 and parts and instead[0] != "":
+                literal += between
+            if place == len(parts):
+                break
+            capital, said, whole = text[parts[place].start].isupper(), False, True
+            joint = ""
+        elif whole or (said and _CLAUSE_END.search(between)):
+            joint = between
+        word = instead[place]
+        if word == "":
+            if whole and not _CLAUSE_END.search(joint):
+                joint = blank
+            whole = False
+            continue
+        if joint and said:
+            literal += joint
+        part = parts[place]
+        if part.unit[0] == "[":
+            literals.append(literal)
+            literal = ""
+        else:
+            shown = word or text[part.start : part.end]
+            literal += shown[:1].upper() + shown[1:] if capital and not said else shown
+        said = whole = True
+    literals.append(literal)
+    return literals
+
+
+@lru_cache(maxsize=4)
+def additions(language: str) -> dict[tuple[str, str], tuple[str, ...]]:
+    """(where, to what) -> the sentences of verbose.tsv."""
+    table: dict[tuple[str, str], list[str]] = {}
+    for where, what, sentence in rows(language, "verbose"):
+        table.setdefault((where, what), []).append(sentence)
+    return {key: tuple(found) for key, found in table.items()}
+
+
+#: A turn that begins so goes on from what was said before: nothing may come between.
+_HALTING = word_set(
+    "sorry actually no nope not nah never hold again oh wait apologize apologies hmm um thank thanks thankyou great perfect but and or"
+)
+#: Words that surely are no value, and get a capital where they come to open a sentence.
+_PLAIN_STARTS = word_set("i we my our can could would is are do does what where when how the it that there please a an any in at for to from with")
+#: The remark after an opening would part what belongs together: "yes , that would be great".
+_BOUND = word_set("that thank thanks this it please i'd can could")
+
+
+def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted: int, language: str, said: str, rng: Rng) -> list[Edit]:
+    """Edits that add sentences around a turn until it has about `wanted` units.
+
+    Args:
+        text, parts: the turn.
+        kind: what it does: "inform", "request", "book", "thank", "yes", "no".
+        first: whether it opens the dialogue.
+        wanted: units that the result should have at least.
+        said: what the user said before, in lower case: nobody says the same sentence twice.
+        language, rng: of the dialogue; for the choices.
+    """
+    style = style_of(text)
+    place, comma = _after_opening(text, parts, language)
+    opening = _opening_kind(text, parts, kind, first, place, comma is not None, language)
+    chosen: dict[str, str] = {}
+    size = len(parts)
+    for where in ("before", "after") if rng.chance(0.5) else ("after", "before"):
+        sentences = _unsaid(additions(language).get((where, opening if where == "before" else kind), ()), style, said)
+        if size < wanted and sentences:
+            chosen[where] = rng.choice(sentences)
+            size += len(chosen[where]) if language == "zh" else len(chosen[where].split())
+    edits: list[Edit] = []
+    gap = "" if language == "zh" else " "
+    if "before" in chosen:
+        sentence = chosen["before"]
+        if not place:
+            edits.append(Edit(0, 0, sentence + gap))
+        elif comma is not None:
+            stop = "。" if language == "zh" else "."
+            following = text[place]
+            capital = following.upper() if style.capitals and any(part.start == place and part.unit in _PLAIN_STARTS for part in parts) else following
+            end = place + (capital != following)
+            edits.append(Edit(comma, end, f"{gap if style.apart else ''}{stop}{gap}{sentence}{gap}{capital if end > place else ''}"))
+        else:
+            edits.append(Edit(place, place, sentence + gap))
+    if "after" in chosen:
+        end = len(text.rstrip())
+        stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
+        edits.append(Edit(end, end, stop + gap + chosen["after"]))
+    return edits
+
+
+def words_of(text: str, language: str) -> list[Part]:
+    """A text as words alone, its values too: enough to see how it opens and how long it is."""
+    units = Cut(text, language)
+    return [Part(start, end, name) for name, (start, end) in zip(units.names, units.bounds, strict=True)]
+
+
+def _opening_kind(text: str, parts: Sequence[Part], kind: str, first: bool, place: int, comma: bool, language: str) -> str:
+    """To what kind of turn a sentence may be put before what follows the opening at `place`; "" where none may."""
+    if first and kind in ("inform", "ask", "request", "book"):
+        return "opened" if place else "first"
+    units = [part.unit for part in parts[:3]]
+    if place:
+        bound = (comma and language == "en") or any(part.start == place and part.unit in _BOUND | _HALTING for part in parts)
+    else:
+        bound = not units or units[0] in _OPENERS | _HALTING or (language == "zh" and _CONFIRMS_ZH.search(text[:2]) is not None)
+    return "" if bound or units[:2] == ["i", "apologize"] or units == ["i", "m", "sorry"] else kind
+
+
+def _unsaid(sentences: Sequence[str], style: Style, said: str) -> list[str]:
+    """Sentences of the tables as the text would write them, without those said before; all of them where all were said."""
+    written = [style.write(sentence, True) for sentence in sentences]
+    return [sentence for sentence in written if sentence.lower() not in said] or written
+
+
+_OPENING_ZH = re.compile(r"(?:嗯|好的?|啊|呀|呢|嘞|你好|您好|可以|行|谢谢|你|了|知道|太好|哦|，)+([，,。！!])")
+_CONFIRMS_ZH = re.compile(r"[嗯好行对是可没]")
+
+
+def _after_opening(text: str, parts: Sequence[Part], language: str) -> tuple[int, int | None]:
+    """Where a turn goes on after an opening such as "yes please ,": the place, and where a comma parts the two; (0, None) without one."""
+    place = 0
+    if language == "zh":
+        match = _OPENING_ZH.match(text)
+        if match is None or match.end() == len(text):
+            return 0, None
+        return match.end(), match.start(1) if match.group(1) in "，," else None
+    while place < len(parts) and parts[place].unit in _OPENERS | {"please", "there"}:
+        place += 1
+    if not place or place == len(parts):
+        return 0, None
+    between = text[parts[place - 1].end : parts[place].start]
+    sign = between.strip()[:1]
+    if sign == ",":
+        return parts[place].start, parts[place - 1].end
+    return (parts[place].start, None) if sign and sign in ".!?" else (0, None)

@@ -1,0 +1,56 @@
+"""Simplification: the same in fewer words (RADDLE's third language variation, Peng et al., ACL 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, lend, origin_of, words
+from dialmill.perturbers.rewording.rewriting import Omissions
+from dialmill.schemas import apply_edits
+
+#: A simplified turn has at most this share of the words of its source.
+_MOST = 0.9
+#: The chances that a phrase is left out: some first, for variety, then all.
+_RATES = (0.75, 1.0)
+#: Up to this ratio the first will do, whatever is shorter.
+_ENOUGH = 0.87
+#: A twin is taken up to this ratio.
+_SHORT = 0.75
+
+
+@dataclass(frozen=True)
+class Simplification(Rewriter):
+    """The same in fewer words: one of the shortest twins, or the turn itself, without what a terse writer leaves out."""
+
+    name: ClassVar[str] = "simplification"
+    version: ClassVar[int] = 1
+    instruction: ClassVar[str] = "Say the same in as few words as possible, as a person in a hurry would type it."
+
+    def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
+        size = len(task.words)
+        held: list[Proposal] = []
+        for proposal in self._shorter(task, rng):
+            length = len(words(proposal.turn.utterance, task.view.language))
+            if length <= _ENOUGH * size:
+                yield proposal
+            elif length <= _MOST * size:
+                held.append(proposal)
+        yield from held
+
+    def _shorter(self, task: Task, rng: Rng) -> Iterator[Proposal]:
+        """Twins, then the turn with less and less left of it."""
+        turn = task.view.turn
+        if task.twins is not None:
+            whole = task.analysis.whole()
+            found = [one for one in task.twins.search(whole, task.analysis.role, task.copies, rng) if one.ratio <= _SHORT]
+            found.sort(key=lambda one: one.ratio + 0.1 * one.lost - 0.1 * one.same_role)
+            best = found[:3]
+            rng.shuffle(best)
+            for one in best[:2]:
+                yield Proposal(apply_edits(turn, lend(task, whole, one)), origin_of(one))
+        omissions = Omissions(task.text, task.analysis.parts, task.view.language)
+        for rate in _RATES:
+            yield Proposal(apply_edits(turn, omissions.draw(rate, rng)), "rules")

@@ -1,0 +1,1 @@
+"""What trains and calibrates the speech channel; commands for maintainers."""

@@ -1,0 +1,286 @@
+"""Typos: slips of the fingers and of spelling, and chat style, in the words around the slot values.
+
+What RADDLE calls the typo and abbreviation noise of users ("Plz tell me addr and postcode"). A slip follows what is known of people's errors
+(`typing_en`, `typing_zh`), not a uniform noise over characters; a short form comes from a table of those that people type (`chat`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect, bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import accumulate
+from math import comb, log
+from typing import ClassVar, Literal, NamedTuple, get_args
+
+from dialmill.perturbers.core.contract import OptionError, Skipped, TurnPerturber
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.values import View
+from dialmill.perturbers.typing import chinese as typing_zh
+from dialmill.perturbers.typing import english as typing_en
+from dialmill.perturbers.typing.chat import Phrase, phrases
+from dialmill.schemas import Edit
+
+Style = Literal["typing", "chat", "mixed"]
+
+
+class Hit(NamedTuple):
+    """A stretch of the utterance and what is typed in its place."""
+
+    start: int
+    end: int
+    replacement: str
+
+
+class Drawn(NamedTuple):
+    """The choices for one turn: the words hit, whether the rest loses its capitals, what the closing full stop becomes (None: it stays)."""
+
+    hits: list[Hit]
+    lower: bool
+    stop: str | None
+
+
+class Habits(NamedTuple):
+    """How a style types: whether words slip and are shortened, the chances of lost capitals and of a changed closing full stop."""
+
+    slips: bool
+    shortens: bool
+    lower: float
+    stop: float
+
+
+_HABITS: dict[str, Habits] = {
+    "typing": Habits(slips=True, shortens=False, lower=0.1, stop=0.0),
+    "chat": Habits(slips=False, shortens=True, lower=0.9, stop=0.6),
+    "mixed": Habits(slips=True, shortens=True, lower=0.35, stop=0.15),
+}
+#: Above this rate a long word (of so many letters) may slip twice, the more often the higher the rate.
+_DENSE, _LONG = 0.3, 8
+#: Characters that can make one word of several runs of letters.
+_JOINING = frozenset("'’@/[]<>&")
+#: A lost apostrophe is the commonest slip of all, and one of chat style too.
+_APOSTROPHE = 1.5
+
+
+#: Words of an utterance as (start, end), in order.
+Places = Sequence[tuple[int, int]]
+
+
+class Word(NamedTuple):
+    """What can happen to a word, whatever stands around it: how prone it is to be hit at all, to slip, to be shortened, and the ways.
+
+    A slip in a word of six letters weighs 1, and so does a short form that people always use.
+    """
+
+    weight: float
+    slip: float
+    short: float
+    plain: str | None
+    phrases: tuple[Phrase, ...]
+
+
+class _Words(dict[str, Word]):
+    """`Word` by word, filled as words are met: nothing in it depends on where the word stands."""
+
+    def __init__(self, language: str, habits: Habits) -> None:
+        super().__init__()
+        self.language = language
+        self.habits = habits
+
+    def __missing__(self, text: str) -> Word:
+        if len(self) > 1 << 17:
+            self.clear()
+        lower = text.lower()
+        short = phrases(self.language).get(lower.replace("’", "'"), ()) if self.habits.shortens else ()
+        rules = typing_zh if self.language == "zh" else typing_en
+        slip = rules.slip_weight(text) if self.habits.slips else 0.0
+        plain = typing_en.without_apostrophe(text) if rules is typing_en else None
+        readiness = max((phrase.share for phrase in short), default=0.0)
+        word = self[text] = Word(slip + readiness + (_APOSTROPHE if plain else 0.0), slip, readiness, plain, short)
+        return word
+
+
+@cache
+def _words(language: str, style: str) -> _Words:
+    return _Words(language, _HABITS[style])
+
+
+@lru_cache(maxsize=4096)
+def _binomial(words: int, rate: float) -> tuple[float, ...]:
+    """The distribution function of how many of `words` are hit at `rate`."""
+    return tuple(accumulate(comb(words, hits) * rate**hits * (1 - rate) ** (words - hits) for hits in range(words + 1)))
+
+
+@dataclass(frozen=True)
+class Typos(TurnPerturber):
+    """Human-like typos and chat-style short forms in user turns; slot values stay as they are, or are followed.
+
+    English: vowel confusions, dropped, doubled, added and transposed letters, neighbour keys, well-known misspellings, lost apostrophes and
+    capitals; the first letter is nearly safe, negations, numbers and times are never hit, and no slip makes another frequent word. Chinese: words
+    and characters of the same or nearly the same sound, a few that look alike. Chat style: short forms from our own tables.
+
+    Args:
+        rate: share of the words of a turn that are hit, in (0, 1]; each word on its own, and at least one word a turn where one can be.
+        style: "typing" for slips alone, "chat" for short forms, lost capitals and full stops (a turn that has no short form gets one slip),
+            "mixed" for both.
+        values: "protect" leaves slot values alone; "follow" may hit them, and their spans say `changed`.
+        tries: attempts per turn before it is skipped, at least 1.
+    """
+
+    rate: float = 0.1
+    style: Style = "mixed"
+
+    name: ClassVar[str] = "typos"
+    version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.rate <= 1:
+            raise OptionError(f"typos: rate must be above 0 and at most 1, not {self.rate}")
+        if self.style not in get_args(Style):
+            raise OptionError(f"typos: style must be one of {', '.join(get_args(Style))}, not {self.style!r}")
+
+    def draw(self, view: View, rng: Rng) -> Drawn | Skipped:
+        habits = _HABITS[self.style]
+        hits = self._hits(view, self.style, rng)
+        if not hits and not habits.slips:
+            hits = self._hits(view, "typing", rng)
+        if not hits:
+            return Skipped("no_edit_possible")
+        text = view.turn.utterance
+        lower = not text.islower() and rng.chance(habits.lower)
+        stop = None
+        if text[-1] in ".。" and len(text) > 1 and text[-2] != text[-1] and rng.chance(habits.stop) and view.free(len(text) - 1, len(text)):
+            stop = "~" if text[-1] == "。" and rng.chance(0.3) else ""
+        return Drawn(hits, lower, stop)
+
+    def apply(self, view: View, drawn: Drawn) -> Sequence[Edit]:
+        text = view.turn.utterance
+        edits: list[Edit] = []
+        if drawn.lower:
+            places = [*((hit.start, hit.end) for hit in drawn.hits), *self._kept(view)]
+            edits += [Edit(hit.start, hit.end, hit.replacement.lower()) for hit in drawn.hits]
+            edits += [
+                Edit(start, end, lower)
+                for start, end in view.tokens
+                if (lower := text[start:end].lower()) != text[start:end]
+                and len(lower) == end - start
+                and not any(s < end and start < e for s, e in places)
+            ]
+            edits.sort(key=lambda edit: edit.start)
+        else:
+            edits = [Edit(*hit) for hit in drawn.hits]
+        if drawn.stop is not None:
+            # In tokenised text the blank before the full stop goes with it.
+            edits.append(Edit(len(text) - 1 if drawn.stop else len(text[:-1].rstrip()), len(text), drawn.stop))
+        return edits
+
+    def _kept(self, view: View) -> tuple[tuple[int, int], ...]:
+        """What may not be touched: all values in protect mode, in follow mode only what no perturbation may touch."""
+        return view.protected if self.values == "protect" else view.guarded
+
+    def _hits(self, view: View, style: str, rng: Rng) -> list[Hit]:
+        """The words that are hit and what is typed for them; disjoint and in order."""
+        text, language = view.turn.utterance, view.language
+        words = _words(language, style)
+        # The matcher's units are the words where nothing joins them; cutting the text once more is a tenth of the whole work.
+        bounds = view.units.bounds if language != "zh" and _JOINING.isdisjoint(text) else view.tokens
+        free = _between(bounds, self._kept(view))
+        cumulative = list(accumulate([words[text[start:end]][0] for start, end in free]))
+        if not cumulative or not cumulative[-1]:
+            return []
+        count = max(1, bisect(_binomial(len(free), self.rate), rng.random()))
+        # Two Chinese words side by side, both wrong, are past reading: at low rates hits keep apart.
+        apart = 1 if self.rate <= _DENSE else 0
+        hits: list[Hit] = []
+        for place in _order(cumulative, count, rng):
+            start, end = free[place]
+            if hits and any(hit.start < end + apart and start < hit.end + apart for hit in hits):
+                continue
+            hit = self._hit(text, language, free, place, words, rng)
+            if hit is None or (hits and any(other.start < hit.end + apart and hit.start < other.end + apart for other in hits)):
+                continue
+            hits.append(hit)
+            if len(hits) == count:
+                break
+        hits.sort()
+        return hits
+
+    def _hit(self, text: str, language: str, free: Places, place: int, words: _Words, rng: Rng) -> Hit | None:
+        """What is typed for one word, or for the phrase that begins with it; None where nothing plausible is."""
+        start, end = free[place]
+        word = words[text[start:end]]
+        if word.plain is not None and rng.random() * word.weight < _APOSTROPHE:
+            return Hit(start, end, word.plain)
+        if word.phrases and rng.random() * (word.slip + word.short) < word.short:
+            share = rng.random() * word.short
+            for phrase in word.phrases:
+                last = place + len(phrase.rest)
+                if last < len(free) and _follows(text, free, place, phrase.rest, "" if language == "zh" else " "):
+                    end = free[last][1]
+                    if phrase.final and text[end : end + 1].isalnum():
+                        continue
+                    typed = _in_case_of(text[start], rng.weighted(phrase.forms, phrase.cumulative))
+                    return Hit(start, end, typed) if typed != text[start:end] and share < phrase.share else None
+            # The word was drawn for a phrase that does not stand here: another word's turn.
+            return None
+        if not word.slip:
+            return None
+        slipped: str | None
+        if language == "zh":
+            slipped = None if start and text[start - 1] in _NUMERALS else typing_zh.slip(text[start:end], rng)
+        else:
+            twice = self.rate > _DENSE and end - start >= _LONG and rng.chance(self.rate - _DENSE)
+            slipped = typing_en.slip(text[start:end], rng, 2 if twice else 1)
+        return Hit(start, end, slipped) if slipped is not None else None
+
+
+def _between(bounds: Places, kept: Places) -> Places:
+    """The words that overlap none of the ranges to be left alone; both are in order."""
+    if not kept:
+        return bounds
+    free: list[tuple[int, int]] = []
+    first = 0
+    for start, end in kept:
+        last = bisect_left(bounds, (start,), first)  # the first word that begins in the range or behind it
+        free += bounds[first:last]
+        if free and free[-1][1] > start:
+            free.pop()
+        first = last
+        while first < len(bounds) and bounds[first][0] < end:
+            first += 1
+    free += bounds[first:]
+    return free
+
+
+def _order(cumulative: Sequence[float], count: int, rng: Rng) -> Iterator[int]:
+    """Places by weight, in random order; all of them, some more than once: the first are drawn with replacement, which suffices for a few."""
+    random = rng.random
+    total = cumulative[-1]
+    for _ in range(2 * count):
+        yield bisect(cumulative, random() * total, 0, len(cumulative) - 1)
+    # Efraimidis and Spirakis: exponential variables with these rates, in order, are a weighted sample without replacement.
+    weights = [after - before for before, after in zip((0.0, *cumulative), cumulative, strict=False)]
+    yield from (place for _, place in sorted((-log(1.0 - random()) / weight, place) for place, weight in enumerate(weights) if weight > 1e-9))
+
+
+def _follows(text: str, free: Places, place: int, rest: tuple[str, ...], gap: str) -> bool:
+    """Whether the words after `place` are `rest`, each behind the gap that the language has between words."""
+    reached = free[place][1]
+    for word in rest:
+        place += 1
+        start, end = free[place]
+        if text[start:end].lower() != word or text[reached:start] != gap:
+            return False
+        reached = end
+    return True
+
+
+def _in_case_of(first: str, form: str) -> str:
+    """A short form with the capital that the phrase begins with, which many leave out and some keep."""
+    return form[0].upper() + form[1:] if first.isupper() and form[0].islower() and len(form) > 2 else form
+
+
+#: In Chinese the word after a numeral belongs to it (三个人, 50元左右).
+_NUMERALS = frozenset("零一二三四五六七八九十百千万亿两俩半几第每0123456789０１２３４５６７８９")

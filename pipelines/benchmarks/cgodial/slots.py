@@ -1,0 +1,164 @@
+"""CGoDial's slot-based dialogues (Dai et al., EMNLP 2022, section 3.1): RiSAWOZ with external knowledge, out-of-scope turns and spoken noise.
+
+Questions that no slot answers and out-of-scope turns are put into a dialogue once, so that all of its versions have them; the suite `standard` is
+the dialogue as written, `spoken` what a recogniser makes of it read out, slightly reworded, three times: four versions in all. Release files, under
+the names that CGoDial's loader reads: ``release/data/processed/data_for_damd.json``, ``slot_value_set.json`` beside it, and
+``release/data/risawoz/{train,val,test}ListFile.json``; beside them ``trainFewShotListFile.json`` and, for the hard test set,
+``hard_data_id_sorted.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from dialmill.perturbers import Chain, OptionError, Perturber, get
+from dialmill.pipelines.benchmarks.cgodial import slots_release as slots
+from dialmill.pipelines.benchmarks.cgodial.flows import keyed, needs_written
+from dialmill.pipelines.benchmarks.cgodial.slots_scorer import SlotBased as _Scorer
+from dialmill.pipelines.benchmarks.shared import turn_predictor
+from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.core.predictor import Predictor
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.runner import Outputs, Runner
+from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.core.stage import Item, Out, Stage, read_milled, unsqueeze
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import STANDARD, unpack
+
+#: The suite whose variants are the versions besides the written one.
+SPOKEN = "spoken"
+DIALOGUES, SLOTS = "release/data/processed/data_for_damd.json", "release/data/processed/slot_value_set.json"
+#: The versions of each turn of the dialogues of the hard test set, from the easiest to the hardest.
+HARD = "release/data/risawoz/hard_data_id_sorted.json"
+#: The ids of the few-shot dialogues of train.
+FEW = "release/data/risawoz/trainFewShotListFile.json"
+_LISTS = {split: f"release/data/risawoz/{name}ListFile.json" for split, name in (("train", "train"), ("valid", "val"), ("test", "test"))}
+
+
+@dataclass(frozen=True)
+class SlotRecipe(Recipe):
+    """Keys of slot-based dialogues.
+
+    With probability `question_chance` a dialogue gets a question that external knowledge answers, and up to `question_most`; `question_pairs` is a
+    file of pairs (empty: our own), of which `held_out_share` are met only in testing. With probability `oos_chance` it gets out-of-scope
+    turns, at most `oos_most`, each answered by `oos_answer`; `oos_texts` names files of such utterances (empty: our own list).
+    """
+
+    question_pairs: str = ""
+    question_chance: float = 0.5
+    question_most: int = 2
+    held_out_share: float = 0.13
+    oos_texts: str = ""
+    oos_chance: float = 0.6
+    oos_most: int = 2
+    oos_answer: str = "抱歉，我不知道。"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("question_chance", "oos_chance"):
+            if not 0 <= getattr(self, key) <= 1:
+                raise UsageError(f"{key} must be a probability from 0 to 1, not {getattr(self, key)}")
+        self.injected()
+
+    def injected(self) -> Perturber | None:
+        """The perturbers that put questions and out-of-scope turns in; None where both are off.
+
+        Raises:
+            UsageError: a file or an option that doesn't do.
+        """
+        links = []
+        try:
+            if self.question_chance:
+                chosen = {"pairs": self.question_pairs, "chance": self.question_chance, "most": self.question_most, "held_out": self.held_out_share}
+                links.append(get("questions").from_options(chosen))
+            if self.oos_chance:
+                texts = {"texts": self.oos_texts, "chance": self.oos_chance, "most": self.oos_most, "answer": self.oos_answer, "train_source": "*"}
+                links.append(get("out_of_scope").from_options(texts))
+        except OptionError as error:
+            raise UsageError(str(error)) from None
+        return Chain(tuple(links)) if links else None
+
+
+class CgodialSbd(Benchmark):
+    name = "cgodial-sbd"
+    about = "CGoDial, slot-based: RiSAWOZ with questions for external knowledge, out-of-scope turns and spoken noise, in four versions"
+    paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
+    takes_records = True
+
+    def scorer(self) -> type[Scorer]:
+        return _Scorer
+
+    def predictor(self) -> Predictor:
+        return turn_predictor
+
+    def recipe(self) -> type[Recipe]:
+        return SlotRecipe
+
+    def check(self, job: Job) -> None:
+        needs_written(self.name, job.recipe)
+        for one in job.inputs:
+            if one.source != "risawoz":
+                raise InputError(one.shown, f"is of {one.source}, and cgodial-sbd reads RiSAWOZ", "see data/risawoz")
+
+    def injected(self, recipe: Recipe) -> Perturber | None:
+        assert isinstance(recipe, SlotRecipe)
+        return recipe.injected()
+
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
+        clean = next((one for one in records if one.suite == STANDARD), None)
+        if clean is None:
+            return
+        matches = msgspec.msgpack.decode(extra, type=list[int | None])
+        spoken = {one.variant: one for one in records if one.suite == SPOKEN}
+        # A version that came out as an earlier one is as the dialogue was written.
+        logs = {name: slots.turns(spoken.get(number, clean), matches) for number, name in enumerate(slots.VERSIONS, -1)}
+        split = str(clean.split)
+        if blind and split == "test":
+            yield Out(f"labels/{DIALOGUES}", order, 1, keyed(clean.source_id, logs))
+            logs = {name: [slots.blinded(turn) for turn in turns] for name, turns in logs.items()}
+        yield Out(DIALOGUES, order, 1, keyed(clean.source_id, logs))
+        yield Out(_LISTS[split], order, 1, msgspec.json.encode(clean.source_id))
+        if few:
+            yield Out(FEW, order, 1, msgspec.json.encode(clean.source_id))
+        if hard:
+            yield Out(HARD, order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
+
+    def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
+        seen = runner.apply("find slots", SeenSlots(), records)
+        return [runner.apply("write slots", WriteSlots(), runner.group("bring slots together", seen.main))]
+
+    def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
+        found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", HARD: "cgodial-hard-slots", **dict.fromkeys(_LISTS.values(), "cgodial-ids")}
+        return found | ({f"labels/{DIALOGUES}": "cgodial-sbd"} if blind else {})
+
+    def expected(self, recipe: Recipe) -> dict[str, str]:
+        return super().expected(recipe) | ({FEW: "cgodial-ids"} if recipe.few_shot else {})
+
+
+class SeenSlots(Stage):
+    """The slots of a dialogue's states and acts, keyed by domain."""
+
+    def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
+        milled = read_milled(element[1])
+        if milled.split is None:
+            return
+        found: dict[str, set[str]] = {}
+        for turn in unpack(unsqueeze(milled.packed)).turns:
+            for domain, slot in [(one.domain, one.slot) for one in turn.state] + [(act.domain, str(act.slot)) for act in turn.acts if act.slot]:
+                found.setdefault(domain, set()).add(slot)
+        for domain, names in sorted(found.items()):
+            yield "main", (domain, msgspec.msgpack.encode(sorted(names)))
+
+
+class WriteSlots(Stage):
+    """A domain with its slots, one entry of slot_value_set.json."""
+
+    tags = ("out",)
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        names = {name for value in element[1] for name in msgspec.msgpack.decode(value, type=list[str])}
+        yield "out", Out(SLOTS, element[0].encode(), 1, keyed(element[0], sorted(names))).item(1)

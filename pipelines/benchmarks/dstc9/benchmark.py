@@ -1,0 +1,177 @@
+"""DSTC9 Track 1, Beyond Domain APIs (Kim et al. 2020): which turns seek knowledge, which snippet answers them, and what the system says.
+
+Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that its checker and scorer run with ``--dataroot`` on either folder:
+``release/data/{knowledge,output_schema}.json`` with ``train`` and ``val``, ``release/data_eval`` with ``test``; each split has `logs.json` and
+`labels.json` in one order. The labels of test say in `source` where they come from: the corpus, or the suite of the unseen side.
+``release/data_twins`` repeats the test instances whose question an entity spoken of earlier answers as well. ``release/few_shot`` and
+``release/test_hard`` hold such data roots for the few-shot dialogues of train and the hard ones of test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from typing import Any
+
+import msgspec
+from dialmill.perturbers.insertion.knowledge import SEEKING, KnowledgeBase, own_base
+from dialmill.perturbers.insertion.knowledge.perturber import is_held_out
+from dialmill.pipelines.benchmarks.dstc9 import predictor
+from dialmill.pipelines.benchmarks.dstc9.instances import Instance, instances, sampled
+from dialmill.pipelines.benchmarks.dstc9.recipe import SEEN, Dstc9Recipe
+from dialmill.pipelines.benchmarks.dstc9.scorer import Dstc9 as _Scorer
+from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.predictor import Predictor
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.runner import Outputs, Runner
+from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.core.stage import Item, Out, Stage
+from dialmill.pipelines.core.subsets import FEW, HARD, in_subset, repeated
+from dialmill.pipelines.sources import registry
+from dialmill.schemas import Dialogue
+
+DATA, EVAL, TWINS = "release/data", "release/data_eval", "release/data_twins"
+_FOLDERS = {"train": f"{DATA}/train", "valid": f"{DATA}/val", "test": f"{EVAL}/test"}
+_TWINS = f"{TWINS}/test"
+#: What each data root has beside its splits.
+_SHARED = {"knowledge.json": "dstc9-knowledge", "output_schema.json": "dstc9-output-schema"}
+#: The data roots of the subsets.
+_SUBSET_ROOTS = {FEW: (DATA,), HARD: (EVAL, TWINS)}
+
+
+class Dstc9Track1(Benchmark):
+    name = "dstc9-track1"
+    about = "DSTC9 Track 1: knowledge-seeking turns on MultiWOZ (or any corpus), snippet selection, grounded answers; unseen and spoken test data"
+    paper = "Kim et al. (2021), Beyond Domain APIs: Task-oriented Conversational Modeling with Unstructured Knowledge Access Track in DSTC9"
+
+    def scorer(self) -> type[Scorer]:
+        return _Scorer
+
+    def predictor(self) -> Predictor:
+        return predictor
+
+    def recipe(self) -> type[Recipe]:
+        return Dstc9Recipe
+
+    def check(self, job: Job) -> None:
+        recipe = job.recipe
+        assert isinstance(recipe, Dstc9Recipe)
+        if SEEN not in recipe.suites:
+            raise DialmillError(f"dstc9-track1 needs the suite {SEEN!r}, which train and val come from; suites are {', '.join(recipe.suites)}")
+
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
+        recipe = self.job_recipe
+        assert isinstance(recipe, Dstc9Recipe)
+        counted = self.books.stage("instances")
+        for place, record in enumerate(one for one in records if one.suite != "standard"):
+            split = str(record.split)
+            if record.suite != SEEN and split != "test":
+                continue
+            source = (record.source if record.suite == SEEN else record.suite) if split == "test" else None
+            found = list(instances(record, source))
+            counted.entered += len(found)
+            if not any(SEEKING in turn.labels for turn in record.turns):
+                self.books.reject("instances", "dialogue_without_question", len(found))
+                continue
+            kept = sampled(found, record, recipe, self.job_seed)
+            counted.out += len(kept)
+            if len(kept) < len(found):
+                self.books.reject("instances", "not_sampled", len(found) - len(kept))
+            at = order + bytes([place])
+            hide = blind and split == "test"
+            pieces = list(_pieces(_FOLDERS[split], kept, at, hide))
+            twins = [one for one in kept if one.twin]
+            if split == "test" and twins:
+                pieces += _pieces(_TWINS, twins, at, hide)
+            yield from repeated(pieces, [*([FEW] if few else []), *([HARD] if record.dialogue_id in hard else [])])
+
+    def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
+        assert isinstance(job.recipe, Dstc9Recipe)
+        languages = sorted({registry.get(one.source).language for one in job.inputs} & {"en", "zh"}) or ["en", "zh"]
+        roots = [DATA, EVAL, TWINS, *_subset_roots(job.recipe)]
+        return [runner.apply("write knowledge", WriteKnowledge(job.recipe, languages), runner.create("data roots", roots))]
+
+    def split_of(self, path: str) -> str | None:
+        return next((split for split, folder in (*_FOLDERS.items(), ("test", _TWINS)) if f"{folder}/" in path), None)
+
+    def expected(self, recipe: Recipe) -> dict[str, str]:
+        return super().expected(recipe) | {f"{root}/{name}": schema for root in _subset_roots(recipe) for name, schema in _SHARED.items()}
+
+    def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for root in (DATA, EVAL, TWINS):
+            found |= {f"{root}/{name}": schema for name, schema in _SHARED.items()}
+        for folder in (*_FOLDERS.values(), _TWINS):
+            hide = "labels/" if blind and folder.endswith("/test") else ""
+            found[f"{folder}/logs.json"] = "dstc9-logs"
+            found[f"{hide}{folder}/labels.json"] = "dstc9-labels"
+        return found
+
+
+def _subset_roots(recipe: Recipe) -> list[str]:
+    """The data roots of the subsets that a recipe has."""
+    return [in_subset(subset, root) for subset, roots in _SUBSET_ROOTS.items() if subset != FEW or recipe.few_shot for root in roots]
+
+
+def _pieces(folder: str, kept: Sequence[Instance], order: bytes, hide: bool) -> Iterable[Out]:
+    if kept:
+        yield Out(f"{folder}/logs.json", order, len(kept), _joined([one.log for one in kept]))
+        yield Out(f"{'labels/' if hide else ''}{folder}/labels.json", order, len(kept), _joined([one.label for one in kept]))
+
+
+def _joined(items: Sequence[object]) -> bytes:
+    return b",\n".join(msgspec.json.encode(item) for item in items)
+
+
+class WriteKnowledge(Stage):
+    """The knowledge base of a data root, and the JSON Schema of labels that the official checker reads there."""
+
+    tags = ("out",)
+
+    def __init__(self, recipe: Dstc9Recipe, languages: Sequence[str]) -> None:
+        self.recipe, self.languages = recipe, languages
+
+    def process(self, element: str, side: object = None) -> Iterable[tuple[str, Item]]:
+        base = released_base(self.recipe, self.languages, not element.endswith("/data"))
+        for place, (domain, entities) in enumerate(base.to_dict().items()):
+            line = msgspec.json.encode(domain) + b": " + msgspec.json.encode(entities)
+            yield "out", Out(f"{element}/knowledge.json", place.to_bytes(4, "big"), 1, line).item(1)
+        for place, (key, value) in enumerate(output_schema(base.domains).items()):
+            line = msgspec.json.encode(key) + b": " + msgspec.json.encode(value)
+            yield "out", Out(f"{element}/output_schema.json", place.to_bytes(4, "big"), 1, line).item(1)
+
+
+def released_base(recipe: Dstc9Recipe, languages: Sequence[str], test: bool) -> KnowledgeBase:
+    """The snippets of a data root: for train and val without those that are held out for testing."""
+    seen, new = recipe.bases()
+    base = new if test else seen
+    if base is None:
+        base = KnowledgeBase(tuple(entity for language in languages for entity in own_base(language).entities.values()))
+    if test or recipe.apart or not recipe.held_out:
+        return base
+    return base.part(frozenset((one.domain, one.entity_id, one.doc_id) for one in base.snippets() if not is_held_out(one, recipe.held_out)))
+
+
+def output_schema(domains: Sequence[str]) -> dict[str, Any]:
+    """The JSON Schema of labels and predictions, as the official release has it, with these domains."""
+    snippet = {
+        "type": "object",
+        "properties": {
+            "domain": {"type": "string", "enum": list(domains)},
+            "entity_id": {"anyOf": [{"type": "integer"}, {"type": "string", "enum": ["*"]}]},
+            "doc_id": {"type": "integer"},
+        },
+        "required": ["domain", "entity_id", "doc_id"],
+    }
+    told = {"knowledge": {"type": "array", "minItems": 1, "items": snippet}, "response": {"type": "string", "minLength": 1}}
+    return {
+        "$schema": "https://json-schema.org/draft/2019-09/schema",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"target": {"type": "boolean"}},
+            "required": ["target"],
+            "if": {"properties": {"target": {"const": True}}},
+            "then": {"properties": told, "required": ["knowledge", "response"]},
+        },
+    }

@@ -1,0 +1,58 @@
+"""From dialogues to the instances of DSTC9 Track 1: one for each user turn, the dialogue up to it, with its label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.insertion.knowledge import SEEKING, TWIN, entity_label
+from dialmill.pipelines.benchmarks.dstc9.recipe import Dstc9Recipe
+from dialmill.schemas import Dialogue
+
+_SPEAKERS = {"user": "U", "system": "S"}
+
+
+class Instance(NamedTuple):
+    """One element of logs.json and the element of labels.json that belongs to it; `twin` where an earlier entity answers the question as well."""
+
+    log: list[dict[str, str]]
+    label: dict[str, Any]
+    twin: bool
+
+
+def instances(dialogue: Dialogue, source: str | None = None) -> Iterable[Instance]:
+    """The instances of a dialogue, in its order.
+
+    Args:
+        dialogue: a dialogue with knowledge-seeking turns.
+        source: what labels say of where they come from; None leaves it out, as train and val do.
+    """
+    log: list[dict[str, str]] = []
+    for turn, after in zip(dialogue.turns, (*dialogue.turns[1:], None), strict=True):
+        log.append({"speaker": _SPEAKERS[turn.speaker], "text": turn.utterance})
+        if turn.speaker != "user":
+            continue
+        label: dict[str, Any] = {"target": SEEKING in turn.labels}
+        if label["target"]:
+            label["knowledge"] = [
+                {"domain": one.domain, "entity_id": entity_label(one.entity_id), "doc_id": int(one.doc_id)} for one in turn.knowledge
+            ]
+            label["response"] = after.utterance if after is not None else ""
+        if source is not None:
+            label["source"] = source
+        yield Instance(list(log), label, TWIN in turn.labels)
+
+
+def sampled(found: list[Instance], dialogue: Dialogue, recipe: Dstc9Recipe, seed: int) -> list[Instance]:
+    """The instances that the recipe's `targets` and `nontargets` leave of a dialogue, in its order."""
+    split = str(dialogue.split)
+    rng = Rng(seed, "instances@1", dialogue.source_id, dialogue.suite, dialogue.variant)
+    targets = [place for place, one in enumerate(found) if one.label["target"]]
+    others = [place for place, one in enumerate(found) if not one.label["target"]]
+    if split in recipe.targets:
+        targets = rng.sample(targets, recipe.targets[split])
+    if split in recipe.nontargets:
+        wanted = recipe.nontargets[split] * len(targets)
+        others = rng.sample(others, int(wanted) + rng.chance(wanted - int(wanted)))
+    return [found[place] for place in sorted([*targets, *others])]

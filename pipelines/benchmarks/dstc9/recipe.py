@@ -1,0 +1,106 @@
+"""The recipe keys of DSTC9 Track 1, beside those of every build."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dialmill.perturbers.entities.perturber import Entities
+from dialmill.perturbers.insertion.knowledge import WHOLE_DOMAIN, Knowledge, KnowledgeBase, KnowledgeError, load
+from dialmill.pipelines.core.errors import DialmillError, UsageError
+from dialmill.pipelines.core.recipe import Recipe
+
+from dialmill import perturbers
+
+#: The suite with the dialogues' own entities; all others of a build are the unseen side, and have test data alone.
+SEEN = "knowledge"
+
+
+@dataclass(frozen=True)
+class Dstc9Recipe(Recipe):
+    """Keys of DSTC9 Track 1.
+
+    `knowledge` names the knowledge base that train and valid ask about, and, as a second one, the test split's; without any our own base of whole
+    domains is taken. With one base, or none, the share `held_out` of its entities (of its snippets, where they hold for whole domains) is asked about
+    in testing alone. `unseen_domains` are domains that train and valid have no dialogue of. `db` are the rows of the database and `bank` folders with
+    real users' questions, as in the perturber `knowledge`. `targets` bounds the knowledge-seeking instances of a dialogue by split, `nontargets`
+    is how many other instances there are for each of them; a split that isn't named has one instance for every user turn.
+    """
+
+    knowledge: list[str] = field(default_factory=list)
+    held_out: float = 0.2
+    unseen_domains: list[str] = field(default_factory=list)
+    db: list[str] = field(default_factory=list)
+    bank: list[str] = field(default_factory=list)
+    targets: dict[str, int] = field(default_factory=dict)
+    nontargets: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.knowledge) > 2:
+            raise UsageError(f"knowledge names one file, or one for train and valid and one for test, not {len(self.knowledge)}")
+        if not 0 <= self.held_out < 1:
+            raise UsageError(f"held_out must be a share from 0 to below 1, not {self.held_out:g}")
+        for key, least in (("targets", 1), ("nontargets", 0)):
+            for split, number in getattr(self, key).items():
+                if split not in ("train", "valid", "test"):
+                    raise UsageError(f"{key}: there is no split {split!r}; the splits are train, valid and test")
+                if number < least:
+                    raise UsageError(f"{key}.{split} must be at least {least}, not {number:g}")
+        super().__post_init__()
+
+    @property
+    def apart(self) -> bool:
+        """Whether the test split has a knowledge base of its own."""
+        return len(set(self.knowledge)) == 2
+
+    def bases(self) -> tuple[KnowledgeBase | None, KnowledgeBase | None]:
+        """The knowledge bases of train and valid, and of test; None for our own.
+
+        Raises:
+            DialmillError: a file that holds none.
+        """
+        try:
+            found = [load(path) for path in self.knowledge]
+        except KnowledgeError as error:
+            raise DialmillError(str(error)) from None
+        return (found[0], found[-1]) if found else (None, None)
+
+    def suite_plan(self) -> list[perturbers.Suite]:
+        self.bases()
+        return [suite._replace(perturber=self._with_knowledge(suite.name, suite.perturber)) for suite in super().suite_plan()]
+
+    def _with_knowledge(self, suite: str, perturber: perturbers.Perturber) -> perturbers.Perturber:
+        """The perturber with this recipe's knowledge where it names none itself."""
+        try:
+            if isinstance(perturber, perturbers.Chain):
+                links = tuple(self._with_knowledge(suite, link) for link in perturber.links if not self._needless(link))
+                return dataclasses.replace(perturber, links=links)
+            if isinstance(perturber, Knowledge) and not perturber.knowledge:
+                seen, new = (self.knowledge[0], self.knowledge[-1]) if self.knowledge else ("", "")
+                unseen = suite != SEEN
+                return dataclasses.replace(
+                    perturber,
+                    knowledge=new if unseen else seen,
+                    known=seen if unseen and self.apart else "",
+                    held_out=0.0 if self.apart else self.held_out,
+                    unseen=unseen,
+                    db=perturber.db or "|".join(self.db),
+                    bank=perturber.bank or "|".join(self.bank),
+                )
+            if isinstance(perturber, Entities) and self.apart and not perturber.db:
+                return dataclasses.replace(perturber, db=self.knowledge[1], avoid=perturber.avoid or self.knowledge[0])
+        except KnowledgeError as error:
+            raise DialmillError(str(error)) from None
+        except perturbers.OptionError as error:
+            raise UsageError(str(error)) from None
+        return perturber
+
+    def _needless(self, link: perturbers.Perturber) -> bool:
+        """Whether a link would give entities names that no snippet knows: there is one base, and it has entities."""
+        if not isinstance(link, Entities) or self.apart or not self.knowledge:
+            return False
+        return any(entity_id != WHOLE_DOMAIN for base in self.bases() if base is not None for _, entity_id in base.entities)
+
+    def test_only(self, domains: Sequence[str]) -> bool:
+        return not set(domains).isdisjoint(self.unseen_domains)

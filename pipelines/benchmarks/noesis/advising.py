@@ -1,0 +1,295 @@
+"""NOESIS Advising: next-utterance selection from conversations of a student and an advisor (DSTC7 Task 1, DSTC8 Track 2).
+
+Release files: ``release/advising_{train,dev,test}_subtask_N.json`` with ground truth as for Ubuntu; ``advising_train_conversations.json``
+(the first training form: whole conversations with their paraphrases) and ``advising_courses.json``. The test files called so share no conversation
+with train; ``advising_test_case1_subtask_N.json`` do (the organisers' first test set; they ask to report on the other one).
+``release/few_shot`` and ``release/test_hard`` repeat the examples of these subsets, with the same candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.pipelines.benchmarks.noesis.recipe import AdvisingRecipe
+from dialmill.pipelines.benchmarks.noesis.release import release_files, schema_of, split_of
+from dialmill.pipelines.benchmarks.noesis.scorer import NoesisAdvising as _Scorer
+from dialmill.pipelines.benchmarks.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
+from dialmill.pipelines.benchmarks.shared import ranking_predictor
+from dialmill.pipelines.candidates import pool
+from dialmill.pipelines.candidates.cuts import places
+from dialmill.pipelines.candidates.examples import Example, example_number, release_path
+from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.inputs import InputFile
+from dialmill.pipelines.core.predictor import Predictor
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.runner import Outputs, Runner
+from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, dialogue_order, read_milled, unsqueeze
+from dialmill.pipelines.core.subsets import SUBSETS, repeated, subset_files
+from dialmill.pipelines.sources.advising import Extra, course_records
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import unpack
+
+CONVERSATIONS = "release/advising_train_conversations.json"
+COURSES = "release/advising_courses.json"
+CASE1 = "_case1"
+_STEP = "wording@1"
+_NAMES = {"user": "student", "system": "advisor"}
+#: Draws of one partial conversation until it differs from those before it.
+_ATTEMPTS = 20
+
+
+class NoesisAdvising(Benchmark):
+    name = "noesis-advising"
+    about = "DSTC7 Task 1 and DSTC8 Track 2, Advising: the advisor's next utterance among candidates, in many wordings"
+    paper = "Gunasekara et al. (2019), DSTC7 Task 1: Noetic End-to-End Response Selection"
+    takes_records = True
+
+    def scorer(self) -> type[Scorer]:
+        return _Scorer
+
+    def predictor(self) -> Predictor:
+        return ranking_predictor
+
+    def recipe(self) -> type[Recipe]:
+        return AdvisingRecipe
+
+    def check(self, job: Job) -> None:
+        for one in job.inputs:
+            if one.source != "advising":
+                raise InputError(one.shown, f"is of {one.source}, and noesis-advising reads advising conversations", "see data/advising")
+
+    def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
+        recipe = job.recipe
+        assert isinstance(recipe, AdvisingRecipe)
+        counts = runner.combine("count training conversations", TrainingIds(), records)
+        shards = example_shards(sum(one.size for one in job.inputs))
+        made = runner.apply("word and cut conversations", WordConversations(recipe, job.seed, shards), records, side=counts)
+        outputs = selection(runner, job, folder, made, recipe, recipe.form, frozenset({4} if recipe.form == "dstc7" else {1}), None)
+        catalogues = [one for one in job.inputs if one.role == "knowledge"]
+        if catalogues:
+            outputs.append(runner.apply("read courses", ReadCourses(catalogues), runner.create("catalogues", list(range(len(catalogues))))))
+        return outputs
+
+    def expected(self, recipe: Recipe) -> dict[str, str]:
+        assert isinstance(recipe, AdvisingRecipe)
+        found = release_files("advising", recipe.subtasks, (CASE1, ""), recipe.form, recipe.held_out_labels)
+        found[CONVERSATIONS] = "noesis-conversations"
+        return found | subset_files(found, recipe.few_shot, self.split_of)
+
+    def split_of(self, path: str) -> str | None:
+        return split_of(path)
+
+    def schema_of(self, path: str, blind: bool) -> str | None:
+        return schema_of(path)
+
+
+class TrainingIds:
+    """The ids of the training conversations, sorted: each takes its share of the partial conversations."""
+
+    def create(self) -> list[str]:
+        """None yet."""
+        return []
+
+    def add(self, state: list[str], item: Item) -> list[str]:
+        """Adds one, if it is for training."""
+        if read_milled(item[1]).split == "train":
+            state.append(item[0])
+        return state
+
+    def merge(self, states: Iterable[list[str]]) -> list[str]:
+        """All of them."""
+        return [one for state in states for one in state]
+
+    def layout(self, state: list[str]) -> list[str]:
+        """Sorted."""
+        return sorted(state)
+
+
+class WordConversations(Stage):
+    """A conversation into its examples, in random wordings, and the advisor's utterances in all wordings into the pool.
+
+    Side input: the ids of the training conversations.
+    """
+
+    tags = ("out", "example", "utterance")
+
+    def __init__(self, recipe: AdvisingRecipe, seed: int, shards: int) -> None:
+        self.recipe, self.seed, self.shards = recipe, seed, shards
+
+    def process(self, element: Item, side: list[str] | None = None) -> Iterable[tuple[str, Item]]:
+        _, data = element
+        milled = read_milled(data)
+        split, subsets = milled.split, subsets_of(milled)
+        dialogue = unpack(unsqueeze(milled.packed))
+        beside = msgspec.msgpack.decode(milled.extra, type=Extra)
+        wordings = [[turn.utterance, *other] for turn, other in zip(dialogue.turns, beside.paraphrases, strict=True)]
+        bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
+        for turn, texts in zip(dialogue.turns, wordings, strict=True):
+            if turn.speaker == "system":
+                for text in texts:
+                    yield from contribution(text, bits)
+        if split is None:
+            return
+        if split == "train":
+            for out in repeated([Out(CONVERSATIONS, dialogue_order(dialogue), 1, _whole(dialogue, wordings, beside))], subsets):
+                yield "out", out.item(1)
+        yield from self._examples(dialogue, split, wordings, beside, side or [], subsets)
+
+    def _examples(
+        self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], beside: Extra, training: Sequence[str], subsets: list[str]
+    ) -> Iterable[tuple[str, Item]]:
+        cuts = places(dialogue, self.recipe.min_context)
+        counted = self.books.stage("examples")
+        counted.entered += 1
+        if not cuts:
+            self.books.reject("examples", "no_cut")
+            yield "out", Reject("examples", "no_cut", "the advisor never answers the student", source_id=dialogue.source_id).out().item(1)
+            return
+        counted.made -= 1
+        forbidden = hashes(text for texts in wordings for text in texts)
+        for subtask in self.recipe.subtasks:
+            for case, number in self._sets(dialogue.source_id, split, training):
+                fixed = None
+                if split != "train":
+                    fixed = _spread(cuts, Rng(self.seed, _STEP, dialogue.source_id, case, "cuts"), number)
+                seen: set[tuple[int, ...]] = set()
+                for version in range(number):
+                    drawn = self._draw(dialogue, subtask, case, version, wordings, fixed[version : version + 1] if fixed else cuts, seen)
+                    if drawn is None:
+                        continue
+                    counted.made += 1
+                    counted.out += 1
+                    place = "train" if split == "train" and not case else "test" if case else split
+                    path = release_path("advising", place, subtask, case if case == CASE1 else "")
+                    made = self._example(dialogue, place, subtask, case, version, wordings, beside, drawn, forbidden)
+                    # A training conversation also has examples in the test set of case 1, which are no few-shot ones.
+                    made.subsets = [subset for subset in subsets if SUBSETS[subset] == place]
+                    yield packed_example(path, made, self.shards)
+
+    def _sets(self, source_id: str, split: str, training: Sequence[str]) -> list[tuple[str, int]]:
+        """(set, number of examples) that a conversation of a split takes part in. Case 1 takes some training conversations instead of test ones."""
+        recipe = self.recipe
+        chance = Rng(self.seed, "case1@1", source_id).random()
+        if split == "valid":
+            return [("", 1)]
+        if split == "test":
+            return [("case2", recipe.test_cuts), *([(CASE1, recipe.test_cuts)] if chance >= recipe.overlap_share else [])]
+        total = min(recipe.partials, recipe.partials_each * len(training))
+        share, rest = divmod(total, len(training))
+        # The first ones of a keyed order take one more, so that the total is met.
+        ranked = sorted(training, key=lambda one: key_number(self.seed, "partials@1", one))
+        sets = [("", share + (source_id in ranked[:rest]))]
+        fraction = recipe.fractions.get("test", 0.0) / max(recipe.fractions.get("train", 1.0), 1e-9)
+        return sets + ([(CASE1, recipe.test_cuts)] if chance < recipe.overlap_share * fraction else [])
+
+    def _draw(
+        self,
+        dialogue: Dialogue,
+        subtask: int,
+        case: str,
+        version: int,
+        wordings: Sequence[Sequence[str]],
+        cuts: Sequence[int],
+        seen: set[tuple[int, ...]],
+    ) -> tuple[int, ...] | None:
+        """The wording of each message up to the answer, another one than those before; None where there is none left."""
+        for attempt in range(_ATTEMPTS):
+            rng = Rng(self.seed, _STEP, dialogue.source_id, 1 if subtask == 5 else subtask, case, version, attempt)
+            at = rng.choice(cuts)
+            drawn = tuple(rng.below(len(texts)) for texts in wordings[: at + 1])
+            if drawn not in seen:
+                seen.add(drawn)
+                return drawn
+        self.books.note("wordings_exhausted")
+        return None
+
+    def _example(
+        self,
+        dialogue: Dialogue,
+        split: str,
+        subtask: int,
+        case: str,
+        version: int,
+        wordings: Sequence[Sequence[str]],
+        beside: Extra,
+        drawn: tuple[int, ...],
+        forbidden: list[int],
+    ) -> Example:
+        at = len(drawn) - 1
+        texts = [said[choice] for said, choice in zip(wordings, drawn, strict=False)]
+        messages = [(_NAMES[turn.speaker], text, "", "") for turn, text in zip(dialogue.turns, texts[:-1], strict=False)]
+        answers, others = [texts[-1]], [text for text in wordings[at] if text != texts[-1]]
+        kind = 1 if subtask == 5 else subtask
+        number = example_number(self.seed, dialogue.source_id, kind, case, version)
+        if subtask == 3 and self.recipe.form == "dstc7":
+            answers, others = self._several(answers[0], others, number)
+        more = b'"profile":' + beside.profile
+        if subtask == 3 and self.recipe.form == "dstc8":
+            more += b',"success-labels":' + msgspec.json.encode(_labels(beside, at))
+        return Example(number, dialogue_order(dialogue), split, subtask, messages, answers, others, forbidden, "advisor", more)
+
+    def _several(self, answer: str, others: list[str], number: int) -> tuple[list[str], list[str]]:
+        """The answers of subtask 3: the answer and some of its other wordings, each another candidate, `correct` of them at most."""
+        keys = {key_hash(candidate_key(answer))}
+        shown, hidden = [answer], []
+        rng = Rng(self.seed, "correct@1", number)
+        wanted = 1 + rng.below(self.recipe.correct)
+        for text in rng.sample(others, len(others)):
+            key = key_hash(candidate_key(text))
+            if key in keys or len(shown) >= wanted:
+                hidden.append(text)
+            else:
+                shown.append(text)
+                keys.add(key)
+        return shown, hidden
+
+
+def _spread(cuts: Sequence[int], rng: Rng, count: int) -> list[int]:
+    """`count` cuts: different ones while there are as many, each as often as the others."""
+    found: list[int] = []
+    while len(found) < count:
+        found += rng.sample(cuts, count - len(found))
+    return sorted(found)
+
+
+def _labels(beside: Extra, at: int) -> list[dict[str, Any]]:
+    """The success labels that the context shows already; "No Decision Yet" where it shows none."""
+    found = [{"label": one.label, "position": one.position} for one in beside.labels if one.label != "No Decision Yet" and one.position < at]
+    return found or [{"label": "No Decision Yet", "position": -1}]
+
+
+def _whole(dialogue: Dialogue, wordings: Sequence[Sequence[str]], beside: Extra) -> bytes:
+    """A conversation of the first training form."""
+    messages = [
+        {"speaker": _NAMES[turn.speaker], "utterance": texts[0], "paraphrases": list(texts[1:])}
+        for turn, texts in zip(dialogue.turns, wordings, strict=True)
+    ]
+    made = {"data-split": "train", "conversation-id": dialogue.source_id, "messages": messages}
+    return msgspec.json.encode(made)[:-1] + b',"profile":' + beside.profile + b"}"
+
+
+class ReadCourses(Stage):
+    """A course catalogue into the records of the knowledge file."""
+
+    tags = ("out",)
+
+    def __init__(self, catalogues: list[InputFile]) -> None:
+        self.catalogues = catalogues
+
+    def process(self, element: int, side: object = None) -> Iterable[tuple[str, Item]]:
+        one = self.catalogues[element]
+        try:
+            courses = course_records(one.path, files.read_bytes(one.path))
+        except (InputError, RecordError) as error:
+            self.books.faults.append(str(error) if isinstance(error, InputError) else f"{one.shown}: {error.reason}: {error.evidence}")
+            return
+        for place, course in enumerate(courses):
+            order = b"\0" + element.to_bytes(4, "big") + place.to_bytes(4, "big")
+            yield "out", Out(COURSES, order, 1, msgspec.json.encode(course)).item(1)

@@ -1,0 +1,125 @@
+"""What `dialmill verify` asks of the release files of next-utterance selection: sets of candidates that are sound, and don't give answers away."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from dialmill.perturbers.core.rng import key_number
+from dialmill.pipelines.candidates import audit
+from dialmill.pipelines.candidates.keys import candidate_key, key_hash, nearly_equal
+
+_FILE = re.compile(r"release/(?:ubuntu|advising)_(?:train|dev|test\w*)_subtask_(\d)\.json")
+
+
+def check_release(root: Path, manifest: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """(what was checked, what is wrong) with the release files of a folder. Answers that a test set leaves out are not asked for."""
+    checked: list[str] = []
+    problems: list[str] = []
+    pool = _pool(root, problems)
+    for item in manifest["outputs"]:
+        found = _FILE.fullmatch(item["path"])
+        if found and item["records"]:
+            problems += _check_file(root, item["path"], int(found[1]), manifest, pool)
+            checked.append(f"{item['path']}: candidates are distinct, answers stand among them once, and blind rankers don't find them")
+    return checked, problems
+
+
+def _pool(root: Path, problems: list[str]) -> dict[str, str] | None:
+    path = root / "release" / "ubuntu_pool_subtask_2.tsv"
+    if not path.exists():
+        return None
+    pool: dict[str, str] = {}
+    keys: set[int] = set()
+    for number, line in enumerate(path.read_text("utf-8").split("\n")[:-1], 1):
+        name, _, text = line.partition("\t")
+        key = key_hash(candidate_key(text))
+        if not text.strip() or name in pool or key in keys:
+            problems.append(f"release/{path.name}: line {number}: an empty or repeated candidate: {line[:60]!r}")
+        pool[name] = text
+        keys.add(key)
+    return pool
+
+
+def elements(path: Path) -> Iterator[Any]:
+    """The elements of a JSON array in the layout of our release files, one on each line, so that a large file is never held as a whole."""
+    with path.open("rb") as lines:
+        for line in lines:
+            line = line.strip().removesuffix(b",")
+            if line not in (b"[", b"]", b"[]", b""):
+                yield msgspec.json.decode(line)
+
+
+def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any], pool: dict[str, str] | None) -> list[str]:
+    problems: list[str] = []
+    recipe = manifest["recipe"]
+    targets_path = path.removesuffix(".json") + ".targets.tsv"
+    where = root / targets_path if (root / targets_path).exists() else root / "labels" / targets_path
+    targets = dict(line.split("\t") for line in where.read_text("utf-8").split("\n")[:-1])
+    seen: set[int] = set()
+    without = 0
+    sample: list[tuple[int, list[str], list[str], list[int]]] = []
+    for one in elements(root / path):
+        number = one["example-id"]
+        if number in seen:
+            problems.append(f"{path}: example-id {number} stands twice")
+        seen.add(number)
+        target = targets.get(str(number), "").split(",")
+        options = one.get("options-for-next")
+        if options is None:
+            if pool is None or target[0] not in pool:
+                problems.append(f"{path}: example {number}: its answer {target[0]} is not in the pool")
+            continue
+        without += target == ["NONE"]
+        problems += [f"{path}: example {number}: {fault}" for fault in _faults(one, target, recipe["candidates"])]
+        right = [at for at, option in enumerate(options) if option["candidate-id"].upper() in target]
+        if right:
+            sample.append((number, [m["utterance"] for m in one["messages-so-far"]], [option["utterance"] for option in options], right))
+            if len(sample) > 2 * audit.SAMPLE:
+                sample = _smallest(sample)
+        if len(problems) > 20:
+            break
+    if set(targets) != {str(number) for number in seen} and not problems:
+        problems.append(f"{where.relative_to(root)}: names other examples than {path}")
+    share = recipe["none_share"] if without else 0.0
+    if seen and abs(without - share * len(seen)) > 0.5 + 0.02 * len(seen):
+        problems.append(f"{path}: {without} of {len(seen)} examples have no answer, {share:g} of them should")
+    total: dict[str, int] = {}
+    sample = _smallest(sample)
+    weigh = audit.idf_of(option for _, _, options, _ in sample for option in options)
+    for _, context, texts, right in sample:
+        audit.add(total, audit.measure(context, texts, right, weigh))
+    return problems + audit.suspicions(path, audit.rates(total))
+
+
+def _smallest(sample: list[tuple[int, list[str], list[str], list[int]]]) -> list[tuple[int, list[str], list[str], list[int]]]:
+    return sorted(sample, key=lambda one: key_number("audit@1", one[0]))[: audit.SAMPLE]
+
+
+def _faults(one: dict[str, Any], target: list[str], most: int) -> Iterator[str]:
+    options = one["options-for-next"]
+    names = [option["candidate-id"].upper() for option in options]
+    keys = [key_hash(candidate_key(option["utterance"])) for option in options]
+    if len(set(names)) < len(names) or len(set(keys)) < len(keys):
+        yield "a candidate stands twice"
+    if len(options) > most:
+        yield f"{len(options)} candidates, {most} are due"
+    if any(not option["utterance"].strip() for option in options):
+        yield "an empty candidate"
+    answers = one.get("options-for-correct-answers")
+    if target == ["NONE"]:
+        if answers:
+            yield "has answers, the ground truth says it has none"
+        return
+    if any(names.count(name) != 1 for name in target):
+        yield f"the answers {', '.join(target)} don't stand among the candidates once each"
+    if answers is not None and {answer["candidate-id"].upper() for answer in answers} != set(target):
+        yield "has other answers than the ground truth"
+    right = [candidate_key(option["utterance"]) for option, name in zip(options, names, strict=True) if name in target]
+    for option, name in zip(options, names, strict=True):
+        if name not in target and any(nearly_equal(candidate_key(option["utterance"]), key) for key in right):
+            yield f"the distractor {json.dumps(option['utterance'])[:80]} nearly equals the answer"

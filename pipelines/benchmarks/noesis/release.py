@@ -1,0 +1,44 @@
+"""The names of the release files, and their schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from dialmill.pipelines.candidates.examples import SPLIT_NAMES, release_path
+
+
+def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str], form: str, blind: bool) -> dict[str, str]:
+    """Every file of examples and ground truth (path -> schema, "" for tables), with or without records."""
+    found: dict[str, str] = {}
+    for subtask in subtasks:
+        for split in SPLIT_NAMES:
+            for case in test_cases if split == "test" else ("",):
+                path = release_path(corpus, split, subtask, case)
+                where = "labels/" if blind and split == "test" else ""
+                found[path] = "noesis" if form == "dstc7" else "noesis-dstc8"
+                found[where + path.removesuffix(".json") + ".targets.tsv"] = ""
+                if split == "test":
+                    found[where + responses_path(path)] = ""
+    return found
+
+
+def responses_path(path: str) -> str:
+    """The file of the right answers that is distributed with a test set: "release/ubuntu_responses_subtask_1.tsv"."""
+    return path.replace("_test", "_responses").removesuffix(".json") + ".tsv"
+
+
+_SPLIT = re.compile(r"/(?:ubuntu|advising)_(train|dev|test|responses)_(?:.*subtask_|conversations)")
+
+
+def split_of(path: str) -> str | None:
+    """The split of a release file, None for one that all splits share."""
+    match = _SPLIT.search(path)
+    return None if match is None else {"dev": "valid", "responses": "test"}.get(match[1], match[1])
+
+
+def schema_of(path: str) -> str | None:
+    """The schema of a release file by its name."""
+    return {"_conversations.json": "noesis-conversations", "_courses.json": "noesis-courses", "manuals.jsonl": "noesis-manuals"}.get(
+        next((end for end in ("_conversations.json", "_courses.json", "manuals.jsonl") if path.endswith(end)), "")
+    )

@@ -1,0 +1,254 @@
+"""The stages between conversations and release files: gather the pool, then draw every example's candidates while its file is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.pipelines.benchmarks.noesis.recipe import SelectionRecipe
+from dialmill.pipelines.benchmarks.noesis.release import responses_path
+from dialmill.pipelines.candidates import audit, examples
+from dialmill.pipelines.candidates.draw import Draw
+from dialmill.pipelines.candidates.examples import Example, Option
+from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
+from dialmill.pipelines.candidates.pool import SHARED, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.stage import Item, Milled, Out, Stage, squeeze, unsqueeze
+from dialmill.pipelines.core.subsets import FEW, HARD, in_subset
+from dialmill.pipelines.sinks.parts import part_path
+from dialmill.schemas.dialogue import STANDARD
+
+#: Parts in which a pool is gathered.
+_POOL_SHARDS = 32
+#: Bytes of input that an example file's shard is made from.
+_SHARD_BYTES = 6 << 20
+
+
+def example_shards(bytes_in: int) -> int:
+    """Shards of a release file: its candidates make it many times larger than its conversations."""
+    return max(1, min(256, bytes_in // _SHARD_BYTES))
+
+
+def contribution(text: str, flags: int) -> Iterable[tuple[str, Item]]:
+    """What a text gives to the pool: one item, none if it is empty."""
+    found = utterance(text, flags)
+    if found is not None:
+        yield "utterance", (f"{found[0] * _POOL_SHARDS >> 61:03}", found[1])
+
+
+def packed_example(path: str, example: Example, shards: int) -> tuple[str, Item]:
+    """An example on its way to its file."""
+    return "example", (f"{path}\t{example.order[0] * shards // 256}", squeeze(msgspec.msgpack.encode(example)))
+
+
+def subsets_of(milled: Milled) -> list[str]:
+    """The subsets that the examples of a conversation are in: few_shot, or test_hard where its unperturbed record is hard, whose text they have."""
+    standard = any(name.split("/")[-2] == STANDARD for name in milled.hard)
+    return [*([FEW] if milled.few else []), *([HARD] if standard else [])]
+
+
+class PoolShard(Stage):
+    """All candidates with nearby keys into a part of the pool, each once."""
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        said = list(element[1])
+        shard, number = shard_of(said)
+        counted = self.books.stage("pool")
+        counted.entered += len(said)
+        counted.out += number
+        if len(said) > number:
+            self.books.reject("pool", "same_candidate", len(said) - number)
+        yield "main", ("", squeeze(msgspec.msgpack.encode((element[0], shard))))
+
+
+class JoinPool(Stage):
+    """The parts into a pool below `folder`, and the shared pool into its release file."""
+
+    def __init__(self, folder: str, recipe: SelectionRecipe, form: examples.Form, shared_path: str | None) -> None:
+        self.folder, self.recipe, self.form, self.shared_path = folder, recipe, form, shared_path
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        shards = sorted(msgspec.msgpack.decode(unsqueeze(value), type=tuple[str, bytes]) for value in element[1])
+        place = files.join(self.folder, "parts", "pool")
+        size = self.recipe.pool_size if self.shared_path else None
+        info = join_shards([data for _, data in shards], place, size, self.recipe.distractors == "similar")
+        if self.shared_path:
+            self._write_shared(open_pool(place), self.shared_path)
+        yield "main", ("", msgspec.msgpack.encode(info))
+
+    def _write_shared(self, pool: Pool, path: str) -> None:
+        number = size = 0
+        with files.create(part_path(self.folder, path, 0)) as stream:
+            for at in pool.members(SHARED).tolist():
+                text = pool.text(at)
+                line = f"{examples.candidate_id(examples.Option(text, int(pool.key[at])), self.form)}\t{text}\n".encode()
+                stream.write(line)
+                number, size = number + 1, size + len(line)
+        self.books.add(Books(parts=[(path, 0, number, size)]))
+
+
+class OnePool:
+    """The one pool of a build, as a value for side inputs; None where nothing was said."""
+
+    def create(self) -> PoolInfo | None:
+        """Nothing yet."""
+        return None
+
+    def add(self, state: PoolInfo | None, item: Item) -> PoolInfo | None:
+        """The pool."""
+        return msgspec.msgpack.decode(item[1], type=PoolInfo)
+
+    def merge(self, states: Iterable[PoolInfo | None]) -> PoolInfo | None:
+        """The one that isn't None."""
+        return next((state for state in states if state is not None), None)
+
+    def layout(self, state: PoolInfo | None) -> PoolInfo | None:
+        """The pool as workers get it."""
+        return state
+
+
+@dataclass
+class _Part:
+    """One shard of a release file while it is written."""
+
+    path: str
+    stream: Any = None
+    number: int = 0
+    size: int = 0
+
+    def write(self, data: bytes) -> None:
+        """Adds a record."""
+        data = b",\n" + data if self.number else data
+        self.stream.write(data)
+        self.number, self.size = self.number + 1, self.size + len(data)
+
+
+class WriteExamples(Stage):
+    """All examples of one shard of a release file, with their candidates, into a part file. Side input: the pool.
+
+    The candidates never travel: a hundred for each example would be a hundred times the conversations. Of a difficult conversation of the test
+    split the examples are hard whose answer a TF-IDF ranker doesn't put first; where all share one pool, or there is no answer, all of them.
+    """
+
+    tags = ("out",)
+
+    def __init__(
+        self, folder: str, recipe: SelectionRecipe, form: examples.Form, seed: int, shards: int, none_scenarios: frozenset[int], shared: int | None
+    ) -> None:
+        self.folder, self.recipe, self.form, self.seed, self.shards = folder, recipe, form, seed, shards
+        self.none_scenarios, self.shared = none_scenarios, shared
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: PoolInfo | None = None) -> Iterable[tuple[str, Item]]:
+        assert side is not None
+        path, shard = element[0].rsplit("\t", 1)
+        made = sorted((msgspec.msgpack.decode(unsqueeze(value), type=Example) for value in element[1]), key=lambda one: (one.order, one.number))
+        pool = open_pool(side.folder)
+        draw = Draw(pool, self.recipe.candidates, self.recipe.distractors == "similar", self.recipe.pool_scope == "split")
+        without = self._without_answer(made)
+        audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[: -(-audit.SAMPLE // self.shards)])
+        total: dict[str, int] = {}
+        blind = self.recipe.held_out_labels and made[0].split == "test"
+        with ExitStack() as streams:
+            parts = {"": _Part(path)} | {subset: _Part(in_subset(subset, path)) for subset in sorted({name for one in made for name in one.subsets})}
+            for part in parts.values():
+                part.stream = streams.enter_context(files.create(part_path(self.folder, part.path, int(shard))))
+            for one in made:
+                if one.scenario == self.shared:
+                    at = pool.find(key_hash(candidate_key(one.answers[0])))
+                    # As the pool has it, which may write the same answer with another comma.
+                    answers, options = [examples.option(pool.text(at) if at is not None else one.answers[0])], None
+                else:
+                    answers, options = self._options(one, one.number in without, draw)
+                    if answers and (one.number in audited or HARD in one.subsets):
+                        said, right = [text for _, text, _, _ in one.messages], [options.index(answer) for answer in answers]
+                        measured = audit.measure(said, [option.text for option in options], right, self._idf(pool))
+                        if one.number in audited:
+                            audit.add(total, measured)
+                        if HARD in one.subsets and measured["tfidf"] == audit.UNIT:
+                            one.subsets.remove(HARD)  # the conversation is difficult, its answer is not
+                data = examples.record(one, answers, options, self.form, blind)
+                for name in ("", *one.subsets):
+                    parts[name].write(data)
+                    yield from self._ground_truth(parts[name].path, one, answers, blind)
+        self.books.add(
+            Books(parts=[(part.path, int(shard), part.number, part.size) for part in parts.values()], audit={path: total} if total else {})
+        )
+
+    def _without_answer(self, made: list[Example]) -> set[int]:
+        """The examples whose answer is taken away, the configured share of them."""
+        if made[0].scenario not in self.none_scenarios or made[0].scenario == self.shared:
+            return set()
+        ranked = sorted((one.number for one in made), key=lambda number: key_number(self.seed, "none@1", number))
+        return set(ranked[: round(self.recipe.none_share * len(made))])
+
+    def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[Option], list[Option]]:
+        """The answers that stand among the options (none, where the example shall have none), and the options."""
+        rng = Rng(self.seed, "options@1", one.number)
+        answers = [] if without else [examples.option(answer) for answer in one.answers]
+        context = one.messages[-1][1] if one.messages else ""
+        wanted = self.recipe.candidates - len(answers)
+        places = draw.distractors(rng, one.split, wanted, [*one.answers, *one.others], one.forbidden, context)
+        options = [Option(draw.pool.text(place), int(draw.pool.key[place])) for place in places]
+        if self.form == "dstc8":
+            people = len({speaker for speaker, _, _, _ in one.messages})
+            options = [option._replace(text=examples.fit_participants(option.text, people)) for option in options]
+        if len(options) < wanted:
+            self.books.note("pool_short")
+        for answer in answers:
+            options.insert(rng.below(len(options) + 1), answer)
+        return answers, options
+
+    def _idf(self, pool: Pool) -> audit.Idf:
+        rare = float(pool.idf.max()) if len(pool.idf) else 1.0
+
+        def weight(word: str) -> float:
+            known = weights.get(word)
+            if known is None:
+                number = pool.numbers(token_hashes(word))
+                known = weights[word] = float(pool.idf[number[0]]) if len(number) else rare
+            return known
+
+        weights = self._weights = getattr(self, "_weights", {})
+        return weight
+
+    def _ground_truth(self, path: str, one: Example, answers: list[Option], blind: bool) -> Iterable[tuple[str, Item]]:
+        ids = ",".join(examples.candidate_id(answer, self.form) for answer in answers) or "NONE"
+        where = "labels/" if blind else ""
+        order = one.order + one.number.to_bytes(8, "big")
+        targets = where + path.removesuffix(".json") + ".targets.tsv"
+        yield "out", Out(targets, order, 1, f"{one.number}\t{ids.upper()}".encode()).item(1)
+        if one.split == "test":
+            responses = where + responses_path(path)
+            rows = [f"{one.number}\t{examples.candidate_id(answer, self.form)}\t{answer.text}" for answer in answers] or [f"{one.number}\tNONE\t"]
+            yield "out", Out(responses, order, len(rows), "\n".join(rows).encode()).item(1)
+
+
+def selection(
+    engine: Any,
+    job: Any,
+    folder: str,
+    made: Any,
+    recipe: SelectionRecipe,
+    form: examples.Form,
+    none_scenarios: frozenset[int],
+    shared: tuple[int, str] | None,
+) -> list[Any]:
+    """From the utterances and examples that a stage made to release files.
+
+    Args:
+        made: outputs with the tags "utterance", "example" and "out".
+        shared: the subtask with one pool for all examples, and the pool's file.
+    """
+    parts = engine.apply("one of each candidate", PoolShard(), engine.group("bring equal candidates together", made.tagged["utterance"]))
+    join = JoinPool(folder, recipe, form, shared[1] if shared else None)
+    pool = engine.apply("write the pool", join, engine.group("bring the pool together", parts.main))
+    info = engine.combine("find the pool", OnePool(), pool.main)
+    shards = example_shards(sum(one.size for one in job.inputs))
+    write = WriteExamples(folder, recipe, form, job.seed, shards, none_scenarios, shared[0] if shared else None)
+    written = engine.apply("draw candidates", write, engine.group("collect examples", made.tagged["example"]), side=info)
+    return [made, parts, pool, written]

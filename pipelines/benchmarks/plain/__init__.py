@@ -1,0 +1,1 @@
+"""Builds without a release format of their own: splits of any source, perturbed suites, disentangled logs."""

@@ -1,0 +1,18 @@
+"""`splits`: any source, split again, unperturbed, in the canonical record."""
+
+from dialmill.pipelines.benchmarks.shared import turn_predictor
+from dialmill.pipelines.core.benchmark import Benchmark
+from dialmill.pipelines.core.predictor import Predictor
+from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.scoring.turns import Splits as _Scorer
+
+
+class Splits(Benchmark):
+    name = "splits"
+    about = "any source split again: official lists or keyed hash, few-shot subsets, filters"
+
+    def scorer(self) -> type[Scorer]:
+        return _Scorer
+
+    def predictor(self) -> Predictor:
+        return turn_predictor

@@ -1,0 +1,115 @@
+"""RADDLE (Peng et al., ACL 2021): few-shot single-domain tasks, in the format of SOLOIST turns (Peng et al., TACL 2021).
+
+One release file for each suite and domain, ``release/SUITE/DOMAIN.{train,test}.soloist.json``: a JSON array of turns with `history`, `belief`,
+`kb`, `reply`, and `name`; the turns of the `ood` suite that are out of domain have `dp` "dp : out_of_domain".
+Belief states of a single domain leave the domain out ("belief : area = east ; stars = 4"); responses are delexicalised with
+SOLOIST's special tokens ("[hotel_name]", "[value_time]"). `kb` needs a database count that dialogues don't hold, and is empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+from dialmill.pipelines.benchmarks.shared import turn_predictor
+from dialmill.pipelines.core.benchmark import Benchmark
+from dialmill.pipelines.core.predictor import Predictor
+from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.core.stage import Out
+from dialmill.pipelines.scoring.soloist import DOMAINS, delexicalised, one_line
+from dialmill.pipelines.scoring.turns import Raddle as _Scorer
+from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.dialogue import OOS
+
+#: The suite of out-of-domain utterances, the one besides `standard` that has training data.
+OOD = "ood"
+
+_UNSAFE = re.compile(r"[^\w-]")
+
+
+class Raddle(Benchmark):
+    name = "raddle"
+    about = "RADDLE: few-shot single-domain MultiWOZ tasks and perturbed test sets, as SOLOIST turns"
+    paper = "Peng et al. (2021), RADDLE: An Evaluation Benchmark and Analysis Platform for Robust Task-oriented Dialog Systems"
+
+    def scorer(self) -> type[Scorer]:
+        return _Scorer
+
+    def predictor(self) -> Predictor:
+        return turn_predictor
+
+    def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
+        if dialogue.split not in ("train", "test"):
+            return
+        file = f"{suite}/{_file_name(dialogue.domains)}.{dialogue.split}.soloist.json"
+        turns = soloist_turns(dialogue)
+        if not turns:
+            return
+        if blind:
+            labels = [{str(key): turn[key] for key in ("name", "belief", "kb", "reply", "dp") if key in turn} for turn in turns]
+            yield Out(f"labels/release/{file}", order, len(labels), _joined(labels))
+            turns = [{"history": turn["history"], "name": turn["name"]} for turn in turns]
+        yield Out(f"release/{file}", order, len(turns), _joined(turns))
+
+    def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
+        paths = []
+        for suite in suites:
+            for domain in DOMAINS if suite != OOD else ("attraction",):
+                for split in ("train", "test") if suite in ("standard", OOD) else ("test",):
+                    paths.append(f"release/{suite}/{domain}.{split}.soloist.json")
+                    if blind and split == "test":
+                        paths.append(f"labels/{paths[-1]}")
+        return {path: self.schema_of(path, blind) or "" for path in paths}
+
+    def split_of(self, path: str) -> str | None:
+        return path.split(".")[-3]
+
+    def schema_of(self, path: str, blind: bool) -> str | None:
+        if not path.endswith(".soloist.json"):
+            return None
+        if path.startswith("labels/"):
+            return "soloist-labels"
+        return "soloist-inputs" if blind and path.endswith(".test.soloist.json") else "soloist"
+
+
+def _file_name(domains: tuple[str, ...]) -> str:
+    """A safe file name for what a dialogue is about: its domain, or several joined by "+" where the recipe takes such dialogues."""
+    return "+".join(_UNSAFE.sub("_", domain) for domain in sorted(domains)) or "no_domain"
+
+
+def soloist_turns(dialogue: Dialogue) -> list[dict[str, object]]:
+    """One entry for each user turn that has an answer, the history up to it as the (perturbed) dialogue has it."""
+    single = len(dialogue.domains) == 1
+    history: list[str] = []
+    found: list[dict[str, object]] = []
+    for turn, answer in zip(dialogue.turns, dialogue.turns[1:], strict=False):
+        history.append(f"{turn.speaker} : {one_line(turn.utterance)}")
+        if turn.speaker == "user" and answer.speaker == "system":
+            found.append(
+                {
+                    "history": list(history),
+                    "belief": belief(turn, single),
+                    "kb": "",
+                    "reply": f"system : {delexicalised(answer, dialogue.domains)}",
+                    "name": dialogue.source_id,
+                    # SOLOIST's optional policy: what the detection of out-of-domain turns is scored on.
+                    **({"dp": "dp : out_of_domain"} if OOS in turn.labels else {}),
+                }
+            )
+    return found
+
+
+def belief(turn: Turn, single: bool) -> str:
+    """The belief state after a turn as SOLOIST writes it; "belief : none" when empty."""
+    domains: dict[str, list[str]] = {}
+    for entry in turn.state:
+        domains.setdefault(entry.domain, []).append(f"{entry.slot} = {one_line(entry.values[0])}")
+    if single:
+        slots = [slot for slots in domains.values() for slot in slots]
+        return "belief : " + (" ; ".join(slots) or "none")
+    return "belief : " + (" | ".join(f"{domain} " + " ; ".join(slots) for domain, slots in domains.items()) or "none")
+
+
+def _joined(items: list[dict[str, object]]) -> bytes:
+    return b",\n".join(msgspec.json.encode(item) for item in items)

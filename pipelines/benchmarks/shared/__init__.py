@@ -1,0 +1,1 @@
+"""Predictors that several benchmarks use."""

@@ -1,0 +1,76 @@
+"""`dialmill list`: what this installation knows, read off the registries."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from typing import Any
+
+from dialmill.perturbers.core import registry as perturbers
+from dialmill.perturbers.speech.engines.catalogue import ENGINES
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.sources import registry as sources
+from dialmill.schemas import validate
+
+
+def listing(what: str | None) -> dict[str, list[dict[str, Any]]]:
+    """The entries of one kind, or of all.
+
+    Raises:
+        UsageError: no such kind; the message lists the known.
+    """
+    kinds = {"benchmarks": _benchmarks, "sources": _sources, "perturbers": _perturbers, "engines": _engines, "schemas": _schemas}
+    if what is not None and what not in kinds:
+        raise UsageError(f"there is nothing called {what!r} to list; there are: {', '.join(kinds)}")
+    return {kind: make() for kind, make in kinds.items() if what in (None, kind)}
+
+
+def listing_text(found: dict[str, list[dict[str, Any]]]) -> str:
+    """The listing for people."""
+    blocks = []
+    for kind, entries in found.items():
+        width = max((len(str(entry["name"])) for entry in entries), default=0)
+        lines = [f"{kind}:"]
+        for entry in entries:
+            rest = "; ".join(f"{key}: {value}" if key != "about" else str(value) for key, value in entry.items() if key != "name" and value)
+            lines.append(f"  {entry['name']:<{width}}  {rest}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _benchmarks() -> list[dict[str, Any]]:
+    return [{"name": name, "about": benchmarks.get(name).about} for name in benchmarks.names()]
+
+
+def _sources() -> list[dict[str, Any]]:
+    found = [sources.get(name) for name in sources.names()]
+    return [{"name": one.name, "about": one.about, "language": one.language, "licence": one.licence} for one in found]
+
+
+def _perturbers() -> list[dict[str, Any]]:
+    found = []
+    for name in perturbers.names():
+        kind = perturbers.get(name)
+        options = ", ".join(f"{field.name}={field.default!r}" for field in dataclasses.fields(kind))
+        about = (kind.__doc__ or "").strip().splitlines()[0]
+        found.append({"name": kind.name, "about": about, "version": kind.version, "languages": ", ".join(sorted(kind.languages)), "options": options})
+    return found
+
+
+def _engines() -> list[dict[str, Any]]:
+    there = importlib.util.find_spec("nlpaug") is not None
+    about = "text noise, English: nlpaug's keyboard and spelling augmenters, with the labels kept"
+    found = [{"name": "nlpaug", "about": about, "licence": "MIT", "state": _state(there, "pip install 'dialmill[nlpaug]'")}]
+    for one in ENGINES:
+        about = f"{one.kind}, {one.languages}: {one.about}"
+        found.append({"name": one.name, "about": about, "licence": one.licence, "state": _state(one.installed, one.brings)})
+    return found
+
+
+def _state(installed: bool, brings: str) -> str:
+    return "installed" if installed else f"not installed: {brings}"
+
+
+def _schemas() -> list[dict[str, Any]]:
+    return [{"name": name, "about": validate.load(name).get("title", "")} for name in validate.names()]

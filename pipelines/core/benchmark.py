@@ -1,0 +1,166 @@
+"""The contract of a benchmark, and the job that a run carries out: the recipe, the seed, the inputs and the benchmark, resolved once."""
+
+from __future__ import annotations
+
+import importlib.resources
+from abc import ABC
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from dialmill.perturbers.core.contract import Perturber
+from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.inputs import InputFile
+from dialmill.pipelines.core.params import recipe_params
+from dialmill.pipelines.core.predictor import Predictor
+from dialmill.pipelines.core.recipe import Recipe, load
+from dialmill.pipelines.core.runner import Outputs, Runner
+from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.core.source import Source
+from dialmill.pipelines.core.stage import Out
+from dialmill.pipelines.core.subsets import subset_files
+from dialmill.schemas import Dialogue
+
+#: A shard of an output holds about this many bytes of input.
+SHARD_BYTES = 48 << 20
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a run depends on. Two runs of equal jobs write equal bytes."""
+
+    benchmark: Benchmark
+    recipe: Recipe
+    seed: int
+    inputs: tuple[InputFile, ...]
+    #: The sources of all input files, by name.
+    sources: Mapping[str, Source]
+    output: str
+    overwrite: bool = False
+    #: The input files of other corpora that pools are gathered from, by the path in the recipe.
+    corpora: dict[str, tuple[InputFile, ...]] = field(default_factory=dict)
+
+    @property
+    def shards(self) -> int:
+        """Shards of each large output, from the size of the input alone."""
+        return max(1, min(256, sum(one.size for one in self.inputs) // SHARD_BYTES))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the suites' perturbers have to say before they start."""
+        languages = {language for source in self.sources.values() for language in source.language.split(", ")}
+        return [f"suite {suite.name}: {remark}" for suite in self.recipe.suite_plan() for remark in suite.perturber.remarks(languages)]
+
+    @property
+    def params(self) -> dict[str, dict[str, set[type]]]:
+        """The lineage options of each suite, for the Parquet schemas."""
+        return recipe_params(self.recipe, self.benchmark.injected(self.recipe))
+
+
+class Benchmark(ABC):
+    """A benchmark's own part of a build. Without an override it has no release format besides the canonical record."""
+
+    name: ClassVar[str]
+    about: ClassVar[str]  #: one line for `dialmill list benchmarks`
+    paper: ClassVar[str] = ""
+
+    #: Whether `finish` is called with the dialogues of all splits.
+    takes_records: ClassVar[bool] = False
+
+    #: What `bind` was given, and where release counts what it leaves out: the books of the worker, set before each call.
+    job_recipe: Recipe
+    job_seed: int
+    books: Books
+
+    def bind(self, recipe: Recipe, seed: int) -> Benchmark:
+        """This benchmark with the recipe and seed of a run."""
+        self.job_recipe, self.job_seed = recipe, seed
+        return self
+
+    def recipe(self) -> type[Recipe]:
+        """The recipe class: its fields are the keys that this benchmark knows."""
+        return Recipe
+
+    def load_recipe(self, file: str | None = None, settings: Iterable[str] = ()) -> Recipe:
+        """The packaged recipe (NAME.yaml beside the module), changed by a YAML file of the user's and then by settings "key=value".
+
+        Raises:
+            UsageError: an unknown key (the message lists the known), a value of the wrong type, or a file that isn't such YAML.
+        """
+        folder = importlib.resources.files(type(self).__module__.rpartition(".")[0])
+        return load(self.name, self.recipe(), (folder / f"{self.name}.yaml").read_text("utf-8"), file, settings)
+
+    def scorer(self) -> type[Scorer] | None:
+        """The scorer of predictions, None where there is none."""
+        return None
+
+    def predictor(self) -> Predictor | None:
+        """The light baseline whose predictions the scorer reads, None where there is none."""
+        return None
+
+    def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
+        """The benchmark's own end of the graph, for what needs more than one dialogue at a time, such as candidate pools.
+
+        Args:
+            records: (source id, packed `stages.base.Milled`) of every dialogue that was read and passed the filters.
+
+        Returns:
+            Outputs of the applied stages, whose "out" collections go to the sink, and whose books to the books.
+        """
+        return []
+
+    def check(self, job: Job) -> None:
+        """Raises `DialmillError` where this benchmark can't be built from the job's inputs."""
+        return
+
+    def source(self, source: Source, recipe: Recipe) -> Source:
+        """The source as this benchmark reads it, where the recipe has a say in what it gives."""
+        return source
+
+    def judge(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
+        """A dialogue that passed the filters, with what its lineage says of it, and its priority: the sizes of splits take the lowest first, None for
+        a keyed hash.
+
+        Raises:
+            RecordError: this benchmark doesn't take it.
+        """
+        return dialogue, None
+
+    def injected(self, recipe: Recipe) -> Perturber | None:
+        """What is put into every dialogue before all suites, and so into the suite `standard` too; None for nothing."""
+        return None
+
+    def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
+        """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs. What a record of a subset
+        contributes stands in that subset's files too."""
+        return ()
+
+    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
+        """The pieces of release files that hold a dialogue in all its suites and variants.
+
+        Args:
+            records: every record that was made of one source dialogue, suite by suite.
+            order: where the dialogue stands in its files.
+            blind: whether labels of test records are written apart.
+            extra: what the source keeps beside the dialogue.
+            hard: the ids of those records that are in `test_hard`.
+            few: whether the dialogue is a few-shot one.
+        """
+        return ()
+
+    def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
+        """Every release file (path -> schema name), so that those without records exist as well."""
+        return {}
+
+    def split_of(self, path: str) -> str | None:
+        """The split of a release file that has its own; None for a file that all splits share."""
+        return None
+
+    def expected(self, recipe: Recipe) -> dict[str, str]:
+        """Every release file that a recipe asks for (path -> schema, "" for tables), those of the subsets too."""
+        found = self.release_files(recipe.suites, recipe.held_out_labels)
+        return found | subset_files(found, recipe.few_shot, self.split_of)
+
+    def schema_of(self, path: str, blind: bool) -> str | None:
+        """The schema of a release file that `release_files` can't foresee, None if `path` is no such file."""
+        return None

@@ -1,0 +1,111 @@
+"""The books of a run: what went into every stage, what came out, what was rejected and why. They balance or the run fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from dialmill.pipelines.core.errors import DialmillError
+
+
+class StageCount(msgspec.Struct):
+    """One stage's count of records: ``in + made == out + sum(rejected)``."""
+
+    entered: int = 0
+    out: int = 0
+    made: int = 0
+    rejected: dict[str, int] = {}
+
+    @property
+    def balances(self) -> bool:
+        """Whether nothing vanished."""
+        return self.entered + self.made == self.out + sum(self.rejected.values())
+
+
+class Books(msgspec.Struct):
+    """Counts, and what else a run tells about itself; books of different workers add up in any order.
+
+    `notes` counts remarks about the input ("span_mismatch"), `inputs` and `parts` list the files read and written, `faults` the inputs
+    that can't be used, `overlap` the dialogues that stand in two splits, `audit` what blind rankers find in each file of candidate sets,
+    `heard` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink").
+    """
+
+    stages: dict[str, StageCount] = {}
+    notes: dict[str, int] = {}
+    overlap: dict[str, dict[str, int]] = {}
+    audit: dict[str, dict[str, int]] = {}
+    heard: dict[str, dict[str, int]] = {}
+    inputs: list[dict[str, Any]] = []
+    parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
+    faults: list[str] = []
+
+    def stage(self, name: str) -> StageCount:
+        """The count of a stage, begun at zero."""
+        if name not in self.stages:
+            self.stages[name] = StageCount()
+        return self.stages[name]
+
+    def reject(self, stage: str, reason: str, number: int = 1) -> None:
+        """Counts a rejected record."""
+        rejected = self.stage(stage).rejected
+        rejected[reason] = rejected.get(reason, 0) + number
+
+    def note(self, name: str, number: int = 1) -> None:
+        """Counts a remark."""
+        self.notes[name] = self.notes.get(name, 0) + number
+
+    def add(self, other: Books) -> None:
+        """Adds another worker's books to these."""
+        for name, theirs in other.stages.items():
+            mine = self.stage(name)
+            mine.entered += theirs.entered
+            mine.out += theirs.out
+            mine.made += theirs.made
+            for reason, number in theirs.rejected.items():
+                self.reject(name, reason, number)
+        for name, number in other.notes.items():
+            self.note(name, number)
+        for ours, others in ((self.overlap, other.overlap), (self.audit, other.audit), (self.heard, other.heard)):
+            for key, sums in others.items():
+                of_key = ours.setdefault(key, {})
+                for name, number in sums.items():
+                    of_key[name] = of_key.get(name, 0) + number
+        self.inputs += other.inputs
+        self.parts += other.parts
+        self.faults += other.faults
+
+    def check(self) -> None:
+        """Raises `DialmillError` unless every stage balances."""
+        for name, count in self.stages.items():
+            if not count.balances:
+                raise DialmillError(
+                    f"the books of stage {name!r} don't balance: {count.entered} in and {count.made} made, but {count.out} out and"
+                    f" {sum(count.rejected.values())} rejected; nothing was written. This is a fault of dialmill: please report it"
+                )
+
+    def stage_list(self) -> list[dict[str, Any]]:
+        """The stages as they stand in the manifest, in the order of the graph."""
+        rank = {name: place for place, name in enumerate(("read", "lines", "filter", "split"))}
+        ordered = sorted(self.stages.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
+        return [
+            {"name": name, "in": count.entered, "out": count.out, "made": count.made, "rejected": dict(sorted(count.rejected.items()))}
+            for name, count in ordered
+        ]
+
+    def pack(self) -> bytes:
+        """The books as bytes."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Books:
+        """Inverse of `pack`."""
+        return msgspec.msgpack.decode(data, type=cls)
+
+
+def total(packed: Iterable[bytes]) -> Books:
+    """The sum of packed books."""
+    books = Books()
+    for data in packed:
+        books.add(Books.unpack(data))
+    return books

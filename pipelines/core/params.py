@@ -1,0 +1,32 @@
+"""The options that lineages can hold, by suite: the fields of the Parquet columns."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import get_type_hints
+
+from dialmill.perturbers.core.contract import Chain, Perturber
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.schemas.dialogue import STANDARD
+
+
+def suite_params(perturber: Perturber) -> dict[str, set[type]]:
+    """The options that the lineage of a suite can hold, with their types: the fields of its Parquet column."""
+    links = perturber.links if isinstance(perturber, Chain) else (perturber,)
+    found: dict[str, set[type]] = {}
+    for link in links:
+        hints = get_type_hints(type(link))
+        for field in dataclasses.fields(link):
+            kind = hints[field.name]
+            found.setdefault(field.name, set()).add(kind if kind in (bool, int, float, str) else str)
+    return found
+
+
+def recipe_params(recipe: Recipe, first: Perturber | None) -> dict[str, dict[str, set[type]]]:
+    """The lineage options of every suite; those of `first`, what the benchmark inserts before all suites, are in all of them."""
+    shared = suite_params(first) if first is not None else {}
+    found: dict[str, dict[str, set[type]]] = {STANDARD: shared}
+    for suite in recipe.suite_plan():
+        mine = suite_params(suite.perturber)
+        found[suite.name] = {name: shared.get(name, set()) | mine.get(name, set()) for name in (*shared, *(one for one in mine if one not in shared))}
+    return found

@@ -1,0 +1,65 @@
+"""A live line on a terminal, plain lines otherwise.
+
+The counts live in this module, so that workers in this process tick them while Beam's `run` blocks; workers in other processes don't, and the
+line then shows the time alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import TextIO
+
+#: Elements processed so far, by label of the transform.
+COUNTS: dict[str, int] = {}
+
+
+class Progress:
+    """Shows how far a run is, on stderr, while it lasts. Use as a context manager."""
+
+    def __init__(self, quiet: bool, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.quiet = quiet
+        self.live = self.stream.isatty()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Progress:
+        COUNTS.clear()
+        self.began = time.monotonic()
+        if not self.quiet:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            if self.live:
+                self.stream.write("\r\033[K")
+                self.stream.flush()
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if not self.quiet:
+            self.stream.write(("\r\033[K" if self.live else "") + text + "\n")
+            self.stream.flush()
+
+    def line(self) -> str:
+        """The present state in words."""
+        counts = ", ".join(f"{label}: {number:,}" for label, number in list(COUNTS.items()))
+        return f"{time.monotonic() - self.began:.0f} s  {counts or 'starting'}"
+
+    def _watch(self) -> None:
+        # A terminal sees every half second; a log file a line each ten seconds.
+        while not self._stop.wait(0.5 if self.live else 10):
+            self.stream.write(f"\r\033[K{self.line()}" if self.live else self.line() + "\n")
+            self.stream.flush()
+
+
+def tick(label: str) -> None:
+    """Counts a processed element for the progress line."""
+    COUNTS[label] = COUNTS.get(label, 0) + 1

@@ -1,0 +1,149 @@
+"""What every scorer is: it reads a gold and predictions, and turns each suite into rows whose sums give the metrics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any, ClassVar
+
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.units import Floats, Sums, Units
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says.
+
+    Args:
+        gold: the folder (or file) of right answers.
+        split: the split to score.
+        official: compute as the published scorer does, its faults included.
+        database: a folder of database files, where a metric needs one.
+    """
+
+    gold: str
+    split: str | None = None
+    official: bool = False
+    database: str | None = None
+
+
+@dataclass
+class Notes:
+    """What a reader of the scores must know, collected while scoring; each once."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, line: str) -> None:
+        """Notes a line."""
+        if line not in self.lines:
+            self.lines.append(line)
+
+
+class Scorer(ABC):
+    """The scorer of one benchmark. One object scores one gold.
+
+    `metrics` work on sums of any shape, so that a bootstrap over 1,000 samples is one call. Metric names with a dot are nested in the score
+    file ("selection.mrr@5").
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    #: "percent" or "fraction": as the benchmark's own scorer and paper have it.
+    scale: ClassVar[str]
+    #: The metrics by which several systems are ranked, the first being the one to look at.
+    ranked: ClassVar[tuple[str, ...]]
+    #: The metrics that make sense of a few turns (a stratum), not only of whole dialogues.
+    of_turns: ClassVar[tuple[str, ...]] = ()
+    #: The suite that the others are compared with, where they are copies of it (`paired`) and not parts of it.
+    clean: ClassVar[str] = "standard"
+    paired: ClassVar[bool] = True
+    #: Suites made of the rows of others, which are compared with none.
+    pools: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        #: The split that is scored.
+        self.split = settings.split or "test"
+        self.notes = Notes()
+
+    @abstractmethod
+    def suites(self) -> list[str]:
+        """The suites of the gold, the clean one first.
+
+        Raises:
+            InputError: the gold can't be read.
+        """
+
+    @abstractmethod
+    def read(self, path: str) -> Any:
+        """A prediction file (or folder), checked for its form.
+
+        Raises:
+            InputError: it isn't what is expected; the message names file, record and remedy.
+        """
+
+    @abstractmethod
+    def covered(self, guesses: Any) -> list[str]:
+        """The suites that predictions are about."""
+
+    def every(self, guesses: Any) -> list[str]:
+        """The suites that `--suite all` scores: those that predictions are about."""
+        return self.covered(guesses)
+
+    @abstractmethod
+    def units(self, suite: str, guesses: Any | None) -> Units:
+        """The rows of a suite. `guesses` None scores the gold against itself: the ceiling.
+
+        Raises:
+            InputError: ids of gold and predictions don't match.
+        """
+
+    @abstractmethod
+    def metrics(self, sums: Sums) -> dict[str, Floats]:
+        """The metrics from column sums, numbers of the sums' shape. A metric that can't be computed is left out."""
+
+    def counts(self, units: Units) -> dict[str, int]:
+        """How much was scored."""
+        return {"examples": len(units)}
+
+    def policy(self) -> dict[str, str]:
+        """The decisions that the numbers depend on, by name: how values are compared, which tokeniser, ..."""
+        return {}
+
+    def packages(self) -> Sequence[str]:
+        """The libraries that took part, for `versions` in the score file."""
+        return ("numpy",)
+
+    def self_test(self) -> None:
+        """Finds out at the start whether the libraries do what the metrics rest on (case B41).
+
+        Raises:
+            DialmillError: they don't, in this version.
+        """
+        return
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """The installed versions of packages."""
+    from dialmill.schemas.version import VERSION
+
+    return {"dialmill": VERSION} | {name: metadata.version(name) for name in packages}
+
+
+def nested(flat: Mapping[str, Floats]) -> dict[str, Any]:
+    """Metrics with a dot in their names as nested objects of plain numbers."""
+    made: dict[str, Any] = {}
+    for name, value in flat.items():
+        inner = made
+        *parents, last = name.split(".")
+        for parent in parents:
+            inner = inner.setdefault(parent, {})
+        inner[last] = float(value)
+    return made
+
+
+def missing_extra(package: str, what: str) -> DialmillError:
+    """The error of a library that isn't installed."""
+    return DialmillError(f"{what} needs {package}, which is not installed: pip install 'dialmill[score]'")

@@ -1,0 +1,76 @@
+"""The contract of a source: from the files of one corpus release to `Dialogue` records.
+
+Reading has two halves, so that it distributes. `Source.pieces` cuts a file into pieces by dialogue id, cheaply and without looking
+inside; all pieces of one id (the dialogue, its acts from another file, its place in a split list) then meet in one place, whatever file they
+came from, which is an outer join; `Source.parse` makes the record from them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal, NamedTuple
+
+from dialmill.schemas import Dialogue
+
+Kind = Literal["dialogue", "acts", "split", "links", "form"]
+#: What a file is to a source: it holds dialogues (or a log of them), their acts, the ids of a split, reply links of a log, or a log that is read in
+#: another form ("form", whose lines are counted), knowledge that goes with them; or it is known and not needed ("other").
+Role = Literal["dialogues", "acts", "splits", "links", "form", "knowledge", "other"]
+
+
+class Piece(NamedTuple):
+    """What one file says about one dialogue.
+
+    `kind` is "dialogue" (its JSON, or a whole log), "acts" (its acts' JSON), "split" (the name train, valid or test in ASCII), "links" (the reply
+    links of a log) or "form" (the number of lines of another form of it). `file` and `index` tell where it stood: the number of the input
+    file in sorted order, and the position in it, from 0.
+    """
+
+    kind: Kind
+    file: int
+    index: int  # type: ignore[assignment]  # a tuple's own `index` method is not needed
+    data: bytes
+
+
+class Source(ABC):
+    """One corpus release. Subclasses hold no state; register them in `dialmill.pipelines.sources.registry`."""
+
+    name: ClassVar[str]
+    language: ClassVar[str]
+    licence: ClassVar[str]
+    about: ClassVar[str]  #: one line for `dialmill list sources`
+
+    @abstractmethod
+    def role(self, path: str, head: str) -> Role | None:
+        """What the file at `path`, which begins with `head` (up to 64 Ki characters), is to this source; None if it isn't of this source."""
+
+    @abstractmethod
+    def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
+        """(dialogue id, kind, data) of everything a file holds, in file order.
+
+        Raises:
+            InputError: the file as a whole can't be read as this format; says where and what was expected.
+        """
+
+    @abstractmethod
+    def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
+        """The dialogue from its pieces, of which exactly one is of kind "dialogue".
+
+        Its `split` is the one its "split" pieces name, None without. `dialogue_id` equals `source_id`, suite "standard".
+
+        Raises:
+            RecordError: this one dialogue can't be used (missing_key, wrong_type, odd_turn_order, lone_surrogate, bad_number, ...).
+        """
+
+    def shadowed(self, paths: Sequence[str]) -> set[str]:
+        """Of files with dialogues, those that hold in another form what a file beside them holds: they are not read."""
+        return set()
+
+    def session(self, dialogue: Dialogue) -> str:
+        """What dialogues cut from one conversation have in common, so that one split takes them all; "" where each is one of its own."""
+        return ""
+
+    def extra(self, pieces: Sequence[Piece]) -> bytes:
+        """What a benchmark needs of a parsed dialogue and a `Dialogue` has no place for, as packed by the source."""
+        return b""

@@ -1,0 +1,127 @@
+"""The contract of a stage, and the items that travel between stages."""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from dialmill.pipelines.core.counters import Books
+from dialmill.schemas import Dialogue
+
+#: What travels between stages: a key to group by, and bytes (dicts would cost twice the CPU in a shuffle).
+Item = tuple[str, bytes]
+
+#: Level 1 takes a tenth of a millisecond for a dialogue and divides what a local shuffle keeps in memory by eight.
+_LEVEL = 1
+
+
+class Stage(ABC):
+    """A step of the graph. `process` yields (tag, item); "main" goes on, the other tags are side outputs that the graph names.
+
+    A stage may count in `self.books`; the engine collects and clears them. `setup` runs once per worker before the first element.
+    """
+
+    #: The side outputs besides "main" and "books".
+    tags: tuple[str, ...] = ()
+    books: Books
+
+    def setup(self) -> None:  # noqa: B027 - most stages have nothing to load
+        """Loads what is too heavy to travel with the stage."""
+
+    @abstractmethod
+    def process(self, element: Any, side: Any = None) -> Iterable[tuple[str, Item]]:
+        """Everything that comes of one element."""
+
+
+class Milled(msgspec.Struct, array_like=True):
+    """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), itself packed and squeezed, what its source keeps beside
+    it, whether it is a few-shot one, and the ids of those of its records that are in test_hard."""
+
+    split: str | None
+    packed: bytes
+    extra: bytes
+    few: bool = False
+    hard: list[str] = []
+
+    def item(self, source_id: str) -> Item:
+        """The dialogue as it travels."""
+        return source_id, msgspec.msgpack.encode(self)
+
+
+#: The dialogue of an item.
+read_milled = msgspec.msgpack.Decoder(Milled).decode
+
+
+class Out(NamedTuple):
+    """A piece of an output file.
+
+    `order` sorts the pieces of a file (equal prefixes stay together), `records` counts what `line` holds. Pieces of one path meet in shards by
+    the first byte of `order`, so that joined shards are sorted as a whole.
+    """
+
+    path: str
+    order: bytes
+    records: int
+    line: bytes
+
+    def item(self, shards: int) -> Item:
+        """The piece as it travels, keyed by path and shard."""
+        shard = self.order[0] * shards // 256 if shards > 1 else 0
+        return f"{self.path}\t{shard}", zlib.compress(msgspec.msgpack.encode((self.order, self.records, self.line)), _LEVEL)
+
+
+def out_pieces(values: Iterable[bytes]) -> list[tuple[bytes, int, bytes]]:
+    """The (order, records, line) of the pieces of one shard, sorted."""
+    decode = msgspec.msgpack.Decoder(tuple[bytes, int, bytes]).decode
+    return sorted(decode(zlib.decompress(value)) for value in values)
+
+
+class Reject(msgspec.Struct):
+    """A line of rejects/STAGE.jsonl: which record, why, and what was seen."""
+
+    stage: str
+    reason: str
+    evidence: str
+    file: str | None = None
+    index: int | None = None
+    source_id: str | None = None
+    suite: str | None = None
+    variant: int | None = None
+
+    def out(self) -> Out:
+        """The line, ordered by file and place."""
+        self.evidence, self.source_id = _printable(self.evidence), _printable(self.source_id)
+        place = msgspec.json.encode([self.file or "", self.index or 0, self.source_id or "", self.suite or "", self.variant or 0])
+        return Out(f"rejects/{self.stage}.jsonl", b"\0" + place, 1, msgspec.json.encode(self))
+
+
+#: What a reject quotes of its record, in characters.
+_EVIDENCE = 500
+Text = TypeVar("Text", str, None, "str | None")
+
+
+def _printable(text: Text) -> Text:
+    """Text that UTF-8 can carry, of a length that can be read."""
+    if text is None:
+        return text
+    short = text if len(text) <= _EVIDENCE else text[:_EVIDENCE] + "…"
+    return short.encode("utf-8", "backslashreplace").decode()
+
+
+def dialogue_order(dialogue: Dialogue) -> bytes:
+    """Where a dialogue stands in its file: in the order of a hash of its source, the same in every suite, then by variant."""
+    return blake2b(dialogue.source_id.encode("utf-8", "surrogatepass"), digest_size=8).digest() + dialogue.variant.to_bytes(4, "big")
+
+
+def squeeze(data: bytes) -> bytes:
+    """Compressed for the way through a shuffle."""
+    return zlib.compress(data, _LEVEL)
+
+
+def unsqueeze(data: bytes) -> bytes:
+    """Inverse of `squeeze`."""
+    return zlib.decompress(data)

@@ -1,0 +1,191 @@
+"""From the lines of a log and its reply links to conversations, and from a conversation to a `Dialogue`.
+
+Filters are those of DSTC7 Task 1 (Gunasekara et al. 2019, section 3.1; Kummerfeld et al. 2019, supplement D). The first speaker asks and is the
+"user", everybody else is the "system": helpers are whom a system learns from.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+from dialmill.pipelines.core.errors import RecordError
+from dialmill.pipelines.disentangle.logs import Log, LogLine
+from dialmill.pipelines.disentangle.metrics import conversations
+from dialmill.pipelines.disentangle.nicknames import Nicks, addressee, without_names
+from dialmill.pipelines.disentangle.recipe import LogRecipe
+from dialmill.schemas import Dialogue, Step, Turn
+
+_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+
+
+class Line(msgspec.Struct, array_like=True):
+    """A message as DSTC8 shows it: who (participant_0, ...), date YYYY-MM-DD and time HH:MM where known, what."""
+
+    speaker: str
+    date: str
+    time: str
+    text: str
+
+
+class Conversation(NamedTuple):
+    """Messages that belong together, in file order, who says each, and the probability that the links between them are right."""
+
+    messages: tuple[LogLine, ...]
+    people: tuple[str, ...]
+    confidence: float
+
+
+def gather(log: Log, nicks: Nicks, links: Sequence[tuple[int, int]], sure: dict[int, float], recipe: LogRecipe) -> Iterator[Conversation]:
+    """The conversations of a log: what reply links connect. Where links are annotated, their file is so from its first one on; what stands before
+    is context, and belongs to no conversation."""
+    start = min((message for _, message in links), default=0)
+    for group in conversations(links):
+        talk = [log.lines[at] for at in group if at >= start and log.lines[at].is_talk]
+        # Bots that talk alone are a conversation too: one that the filters refuse.
+        said = tuple(line for line in talk if not (recipe.drop_bots and line.is_bot)) or tuple(talk)
+        if not said:
+            continue
+        known = [sure.get(line.line, 1.0) for line in said]
+        confidence = 1.0
+        for one in known:
+            confidence *= max(one, 1e-6) ** (1 / len(known))
+        yield Conversation(said, tuple(nicks.person(line.nick) or "" for line in said), round(confidence, 6))
+
+
+def refusal(made: Conversation, nicks: Nicks, recipe: LogRecipe) -> RecordError | None:
+    """Why the recipe's filters refuse a conversation, None if they don't. The first that refuses is told."""
+    if recipe.drop_bots and all(line.is_bot for line in made.messages):
+        return RecordError("bots_alone", f"{made.messages[0].nick}: {made.messages[0].text}")
+    counts = Counter(made.people)
+    who = ", ".join(sorted({line.nick for line in made.messages}))
+    if len(counts) < recipe.min_participants:
+        return RecordError("too_few_participants", f"{who}: {made.messages[0].text}")
+    most = recipe.most_participants
+    if most is not None and len(counts) > most:
+        return RecordError("too_many_participants", who)
+    if recipe.undirected_start and _directed(made, nicks):
+        return RecordError("directed_start", made.messages[0].text)
+    share = max(counts.values()) / len(made.people)
+    if share > recipe.max_share:
+        return RecordError("one_sided", f"{share:.0%} of {len(made.people)} messages are by one of {who}")
+    if made.confidence < recipe.min_confidence:
+        return RecordError("unsure_links", f"confidence {made.confidence:.3f}, at least {recipe.min_confidence:g} wanted")
+    return None
+
+
+def _directed(made: Conversation, nicks: Nicks) -> bool:
+    """Whether the first message is directed at somebody: it names a nick of the channel."""
+    text, people = made.messages[0].text, dict.fromkeys(made.people, "")
+    if addressee(text, nicks, people) is not None:
+        return True
+    return without_names(text, nicks, people) != " ".join(text.split())
+
+
+def stamp(log: Log, line: LogLine) -> tuple[str, str]:
+    """Date and time of a message. The date is in the log's name; a 12-hour clock leaves open which half of the day it is."""
+    hours, minutes = divmod(line.minute % 1440, 60)
+    if log.clock == "12h":
+        hours = hours % 12 or 12
+    found = _DATE.search(log.name)
+    if not found:
+        return "", f"{hours:02}:{minutes:02}"
+    try:
+        day = datetime.date(*map(int, found.groups()))
+    except ValueError:
+        return "", f"{hours:02}:{minutes:02}"
+    if log.clock == "24h":
+        day += datetime.timedelta(days=line.minute // 1440)
+    return day.isoformat(), f"{hours:02}:{minutes:02}"
+
+
+def number_people(people: Iterable[str]) -> dict[str, str]:
+    """participant_0, participant_1, ... in order of appearance."""
+    return {person: f"participant_{at}" for at, person in enumerate(dict.fromkeys(people))}
+
+
+def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, source: str, split: str | None) -> tuple[Dialogue, list[int]]:
+    """A conversation as a record, and the line at which each turn begins.
+
+    In DSTC7's form names are gone and consecutive messages of one speaker joined; in DSTC8's a turn is a message, its labels say who
+    speaks and when; in the plain form the text is as it was, and labels hold nick and line.
+
+    Raises:
+        RecordError: `too_few_turns` or `too_few_participants`, after names and empty messages went.
+    """
+    asker = made.people[0]
+    names = number_people(made.people)
+    turns: list[tuple[str, str, tuple[str, ...]]] = []
+    begins: list[int] = []
+    for line, person in zip(made.messages, made.people, strict=True):
+        text = line.text
+        if recipe.anonymise:
+            text = without_names(text, nicks, names if recipe.form == "dstc8" else dict.fromkeys(names, ""))
+        text = " ".join(text.split())
+        if not text:
+            continue
+        labels: tuple[str, ...] = ()
+        if recipe.form == "dstc8":
+            labels = (names[person], " ".join(filter(None, stamp(log, line))))
+        elif recipe.form == "plain":
+            labels = (f"speaker={line.nick}", f"line={line.line}")
+        if recipe.merges and turns and turns[-1][0] == person:
+            # As the release has it, whatever punctuation precedes: "msn?. I'm".
+            turns[-1] = (person, f"{turns[-1][1]}. {text}", turns[-1][2])
+        else:
+            turns.append((person, text, labels))
+            begins.append(line.line)
+    if len({person for person, _, _ in turns}) < recipe.min_participants:
+        raise RecordError("too_few_participants", "after names went, one side says nothing")
+    changes = 1 + sum(one[0] != other[0] for one, other in pairwise(turns))
+    if not turns or changes < recipe.min_turns:
+        raise RecordError("too_few_turns", f"{changes if turns else 0} turns, at least {recipe.min_turns} wanted")
+    source_id = f"{log.name}#{made.messages[0].line}"
+    lineage = Step("disentangle@1", None, None, "read", (), (f"links:{recipe.links}", f"confidence:{made.confidence:g}"))
+    made_of = Dialogue(
+        dialogue_id=source_id,
+        source=source,
+        source_id=source_id,
+        split=_split(log, made.messages[0], recipe) or split,  # type: ignore[arg-type]
+        domains=("ubuntu",),
+        turns=tuple(Turn(at, "user" if person == asker else "system", text, labels=labels) for at, (person, text, labels) in enumerate(turns)),
+        lineage=(lineage,),
+    )
+    return made_of, begins
+
+
+def _split(log: Log, line: LogLine, recipe: LogRecipe) -> str | None:
+    """The split by time, None where the recipe doesn't split so.
+
+    Raises:
+        RecordError: `no_date`.
+    """
+    if recipe.valid_from is None or recipe.test_from is None:
+        return None
+    date, _ = stamp(log, line)
+    if not date:
+        raise RecordError("no_date", f"{log.name}: no date in the name of the log, and splits are by time")
+    return "test" if date >= recipe.test_from else "valid" if date >= recipe.valid_from else "train"
+
+
+def entangled(log: Log, made: Conversation, nicks: Nicks, before: int, count: int) -> list[Line]:
+    """The last `count` messages of the channel before line `before`, of whatever conversation, with the conversation's people numbered first."""
+    lines: list[LogLine] = []
+    for line in reversed(log.lines[:before]):
+        if line.is_talk and line.text.strip():
+            lines.append(line)
+            if len(lines) == count:
+                break
+    lines.reverse()
+    names = number_people([*made.people, *(nicks.person(line.nick) or "" for line in lines)])
+    found = []
+    for line in lines:
+        text = without_names(line.text, nicks, names)
+        if text:
+            found.append(Line(names[nicks.person(line.nick) or ""], *stamp(log, line), text))
+    return found

@@ -1,0 +1,103 @@
+"""The graph on Apache Beam: stages as Beam's own classes, the pipeline with its options, and its errors. Importing this imports Beam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import typehints
+from apache_beam.transforms.window import GlobalWindow
+from apache_beam.utils.windowed_value import WindowedValue
+from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.progress import tick
+from dialmill.pipelines.core.runner import Combiner, Outputs, Runner
+from dialmill.pipelines.core.stage import Stage
+
+
+class StageFn(beam.DoFn):  # type: ignore[misc]
+    """Runs a `Stage`: side outputs by tag, and its books once per bundle."""
+
+    def __init__(self, label: str, stage: Stage) -> None:
+        self.label, self.stage = label, stage
+
+    def setup(self) -> None:
+        self.stage.books = Books()
+        self.stage.setup()
+
+    def start_bundle(self) -> None:
+        self.stage.books = Books()
+
+    def process(self, element: Any, side: Any = None) -> Iterable[Any]:
+        try:
+            for tag, item in self.stage.process(element, side):
+                yield item if tag == "main" else beam.pvalue.TaggedOutput(tag, item)
+        except OSError as error:
+            # A full disk, say. Beam can't raise an OSError again as it was.
+            raise DialmillError(f"{error.filename or self.label}: {error.strerror or error}") from None
+        tick(self.label)
+
+    def finish_bundle(self) -> Iterable[Any]:
+        window = GlobalWindow()
+        yield beam.pvalue.TaggedOutput("books", WindowedValue(("", self.stage.books.pack()), window.max_timestamp(), [window]))
+
+
+class CombinerFn(beam.CombineFn):  # type: ignore[misc]
+    """Runs a `Combiner`."""
+
+    def __init__(self, combiner: Combiner) -> None:
+        self.combiner = combiner
+
+    def create_accumulator(self) -> Any:
+        return self.combiner.create()
+
+    def add_input(self, state: Any, item: Any) -> Any:
+        return self.combiner.add(state, item)
+
+    def merge_accumulators(self, states: Iterable[Any]) -> Any:
+        return self.combiner.merge(states)
+
+    def extract_output(self, state: Any) -> Any:
+        return self.combiner.layout(state)
+
+
+def typed(collection: Any) -> Any:
+    """The collection with its element type stated: Beam infers none for tagged outputs, and a shuffle needs keys and values."""
+    collection.element_type = typehints.Tuple[str, bytes]
+    return collection
+
+
+class BeamRunner(Runner):
+    """The graph as transforms of a Beam pipeline, each labelled with words."""
+
+    def __init__(self, pipeline: Any) -> None:
+        self.pipeline = pipeline
+        #: The labels of the transforms, in the order of the graph.
+        self.labels: list[str] = []
+
+    def create(self, label: str, items: Sequence[Any]) -> Any:
+        self.labels.append(label)
+        # A few descriptors: the shuffle costs nothing and lets workers read different files.
+        return self.pipeline | label >> beam.Create(list(items)) | f"spread {label}" >> beam.Reshuffle()
+
+    def apply(self, label: str, stage: Stage, items: Any, side: Any = None) -> Outputs:
+        self.labels.append(label)
+        arguments = [beam.pvalue.AsSingleton(side)] if side is not None else []
+        outputs = items | label >> beam.ParDo(StageFn(label, stage), *arguments).with_outputs(*stage.tags, "books", main="main")
+        return Outputs(typed(outputs.main), {tag: typed(outputs[tag]) for tag in stage.tags}, typed(outputs.books))
+
+    def group(self, label: str, items: Any) -> Any:
+        self.labels.append(label)
+        return items | label >> beam.GroupByKey()
+
+    def combine(self, label: str, combiner: Combiner, items: Any) -> Any:
+        self.labels.append(label)
+        return items | label >> beam.CombineGlobally(CombinerFn(combiner))
+
+    def both(self, label: str, one: Any, other: Any) -> Any:
+        return one | label >> beam.Map(lambda first, second: (first, second), beam.pvalue.AsSingleton(other))
+
+    def flatten(self, label: str, collections: Sequence[Any]) -> Any:
+        self.labels.append(label)
+        return tuple(collections) | label >> beam.Flatten()

@@ -1,0 +1,109 @@
+"""Beam pipelines from the options of the command line. Beam is imported when one is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dialmill.pipelines.core.errors import DialmillError, UsageError
+from dialmill.pipelines.core.runner import Runner
+
+_LOCAL_RUNNERS = ("FnApiRunner", "DirectRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner")
+
+
+def run_beam(build: Callable[[Runner], None], options: Sequence[str]) -> None:
+    """Builds a graph and runs it to its end.
+
+    Raises:
+        DialmillError: what a stage raised, without the runner's wrapping.
+    """
+    pipeline = make_pipeline(options)
+    # After the pipeline is made, which silences what Beam logs when it is imported.
+    from dialmill.pipelines.runners.beam import BeamRunner
+
+    build(BeamRunner(pipeline))
+    try:
+        result = pipeline.run()
+        result.wait_until_finish()
+    except Exception as error:
+        # Runners wrap a stage's error, or keep its type and add where it was raised.
+        told = re.search(r"(?s)^.*?(?:DialmillError: |^)(.+?)(?: \[while running|\n|$)", str(error))
+        if told and (isinstance(error, DialmillError) or "DialmillError: " in str(error)):
+            raise DialmillError(f"{told[1]}; nothing was written") from None
+        raise
+
+
+def make_pipeline(options: Sequence[str]) -> Any:
+    """A Beam pipeline. FnApiRunner is the local default, pinned: DirectRunner switches to another runner where it has a network.
+
+    Raises:
+        UsageError: Beam doesn't take the options.
+    """
+    import logging
+
+    # Without the gcp extra Beam warns through the root logger on import; that is no news to a local user.
+    logging.getLogger().addHandler(logging.NullHandler())
+    import apache_beam as beam
+
+    arguments = list(options)
+    if not any(option.split("=")[0] == "--runner" for option in arguments):
+        arguments.append("--runner=FnApiRunner")
+    try:
+        found = check_options(arguments)
+        return beam.Pipeline(runner=_worker_processes(found), options=found)
+    except (ValueError, ImportError) as error:
+        raise UsageError(f"Beam refused the options {' '.join(arguments)}: {error}") from None
+
+
+def _worker_processes(options: Any) -> Any:
+    """FnApiRunner with worker processes that don't print their log, if that is what the options ask for; else None, the runner they name."""
+    import sys
+
+    from apache_beam.options.pipeline_options import DirectOptions, StandardOptions
+    from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+    from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+    direct = options.view_as(DirectOptions)
+    if options.view_as(StandardOptions).runner != "FnApiRunner" or direct.direct_running_mode != "multi_processing":
+        return None
+    # In its own mode of that name the runner would put Beam's entry point in the place of ours.
+    direct.direct_running_mode = "in_memory"
+    return FnApiRunner(default_environment=SubprocessSDKEnvironment.from_command_string(f"{sys.executable} -m dialmill.pipelines.runners.worker"))
+
+
+def check_options(arguments: Sequence[str]) -> Any:
+    """The Beam options. Beam itself drops an option that it doesn't know with no more than a logged line; a local run refuses it here. Other
+    runners may take options of their own, which pass.
+
+    Raises:
+        UsageError: an unknown option of a local run, or a value that doesn't fit.
+    """
+    import contextlib
+    import io
+    import logging
+
+    from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+
+    dropped: list[str] = []
+    logger = logging.getLogger("apache_beam.options.pipeline_options")
+
+    def listen(record: logging.LogRecord) -> bool:
+        if record.getMessage().startswith("Discarding unparseable args"):
+            dropped.extend(map(str, record.args[0] if isinstance(record.args, tuple) and isinstance(record.args[0], list) else [record.args]))
+        return False
+
+    logger.addFilter(listen)
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            found = PipelineOptions(list(arguments))
+            found.get_all_options()
+    except SystemExit:  # Beam's options are argparse's, which prints two hundred lines of usage and exits
+        raise UsageError(f"Beam refused the options {' '.join(arguments)}: {said.getvalue().strip().splitlines()[-1]}") from None
+    finally:
+        logger.removeFilter(listen)
+    runner = str(found.view_as(StandardOptions).runner)
+    if dropped and runner.rsplit(".", 1)[-1] in _LOCAL_RUNNERS:
+        raise UsageError(f"Beam knows no option {' '.join(dropped)} (options after -- are Beam's)")
+    return found

@@ -1,0 +1,45 @@
+"""The graph as ordinary function calls: the reference for every runner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.runner import Combiner, Outputs, Runner
+from dialmill.pipelines.core.stage import Item, Stage
+
+
+class PlainRunner(Runner):
+    """The graph as ordinary function calls over lists, in the order of the input: the reference for every runner."""
+
+    def create(self, label: str, items: Sequence[Any]) -> Any:
+        return list(items)
+
+    def apply(self, label: str, stage: Stage, items: Any, side: Any = None) -> Outputs:
+        stage.books = Books()
+        stage.setup()
+        tagged: dict[str, list[Item]] = {tag: [] for tag in ("main", *stage.tags)}
+        for item in items:
+            for tag, made in stage.process(item, side):
+                tagged[tag].append(made)
+        main = tagged.pop("main")
+        return Outputs(main, tagged, [("", stage.books.pack())])
+
+    def group(self, label: str, items: Any) -> Any:
+        groups: dict[str, list[bytes]] = {}
+        for key, value in items:
+            groups.setdefault(key, []).append(value)
+        return list(groups.items())
+
+    def combine(self, label: str, combiner: Combiner, items: Any) -> Any:
+        state = combiner.create()
+        for item in items:
+            state = combiner.add(state, item)
+        return combiner.layout(state)
+
+    def both(self, label: str, one: Any, other: Any) -> Any:
+        return one, other
+
+    def flatten(self, label: str, collections: Sequence[Any]) -> Any:
+        return [item for items in collections for item in items]

@@ -1,0 +1,139 @@
+"""Dialogues walked from a flow: at every system node the user answers by one of its user nodes, in one of its wordings.
+
+What makes the talk of real callers harder than the tree (CGoDial's flow-based logs, Dai et al. 2022, section 3.2) is drawn by key: a turn may say
+the same twice in other words (restatement), be no answer at all and be said again after the system has asked once more (unclear), or ask
+something beside the flow first (detour). The latter two are of the class `REJECTED`, and the system stays at its node.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from dialmill.perturbers.core.lexicon import alternatives, rows
+from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.schemas.flow import REJECTED, Flow, Node, fields
+
+#: Version of the walks: part of every key.
+STEP = "flow@1"
+RESTATED, UNCLEAR, DETOUR = "restated", "unclear", "detour"
+#: With which probability a user turn is preceded by one beside the flow or by an unclear one, and says the same twice.
+_DETOUR, _UNCLEAR, _RESTATED = 0.10, 0.07, 0.12
+#: Turns without an answer to the system, at most, in a dialogue.
+_MOST_ASTRAY = 2
+#: A wording shorter than this isn't said twice in one breath: "yes, I mean yes".
+_LEAST = 6
+_SENTENCE = re.compile(r"[^。！？!?.]*[。！？!?.]?")
+#: Of the wordings of a node, ranked by key, the share that only test uses, and that valid uses.
+_TEST, _VALID = 0.25, 0.15
+
+
+def walk(flow: Flow, number: int, split: str) -> list[dict[str, Any]]:
+    """Dialogue `number` of a flow: turns as the logs of CGoDial have them.
+
+    Returns:
+        A list of {`sys_response`, `sys_action`, `usr_query`, `usr_intent`}, the system first; the last holds the system's closing reply alone.
+        `usr_kind` says restated, unclear or detour where a turn is that.
+    """
+    rng = Rng(flow.seed, STEP, flow.flow, split, number)
+    turns: list[dict[str, Any]] = []
+    action, reply, astray = flow.start, str(flow.nodes[flow.start].system), 0
+    asked: list[tuple[str, str]] = _detours(flow, split)
+    while True:
+        node = flow.nodes[action]
+        if not node.next:
+            turns.append({"sys_response": reply, "sys_action": action})
+            return turns
+        intent = _branch(flow, node, rng)
+        drawn = rng.random()
+        opener = ""
+        if astray < _MOST_ASTRAY and drawn < _DETOUR + _UNCLEAR:
+            astray += 1
+            if drawn < _DETOUR and asked:
+                kind, (said, answered) = DETOUR, rng.choice(asked)
+                asked = [one for one in asked if one[1] != answered]
+            else:
+                kind, why = UNCLEAR, rng.choice(("hear", "wait"))
+                said, answered = rng.choice(_listed(flow.language, why)), rng.choice(_listed(flow.language, f"{why}-answer"))
+                opener = rng.choice(_listed(flow.language, f"{why}-then"))
+            turns.append({"sys_response": reply, "sys_action": action, "usr_query": said, "usr_intent": REJECTED, "usr_kind": kind})
+            reply = answered + asked_again(node, flow.language)
+        wordings = split_wordings(flow, intent, split)
+        said = rng.choice(wordings)
+        turn = {"sys_response": reply, "sys_action": action, "usr_query": opener + said, "usr_intent": intent}
+        others = [other for other in wordings if other != said and len(other) >= _LEAST]
+        if not opener and len(said) >= _LEAST and others and rng.chance(_RESTATED):
+            turn["usr_query"] = _joined(said, rng.choice(_listed(flow.language, "mean")), rng.choice(others))
+            turn["usr_kind"] = RESTATED
+        turn["usr_query"] = _filled(flow, turn["usr_query"], rng)
+        turns.append(turn)
+        (action,) = flow.nodes[intent].next
+        reply = str(flow.nodes[action].system)
+
+
+def split_wordings(flow: Flow, name: str, split: str) -> tuple[str, ...]:
+    """The wordings of a user node that a split may use: no wording stands in two splits, unless a node has fewer than three."""
+    ranked = sorted(flow.nodes[name].user, key=lambda text: key_number(STEP, "wording", flow.flow, name, text))
+    if len(ranked) < 3:
+        return tuple(ranked)
+    test = max(1, round(_TEST * len(ranked)))
+    valid = max(1, round(_VALID * len(ranked)))
+    parts = {"test": ranked[:test], "valid": ranked[test : test + valid], "train": ranked[test + valid :]}
+    return tuple(parts[split])
+
+
+def asked_again(node: Node, language: str = "zh") -> str:
+    """What the system says to ask once more: the node's own words, or the last sentence of its reply, from "请问" on where it has that."""
+    if node.again:
+        return node.again
+    sentences = [found.group().strip() for found in _SENTENCE.finditer(str(node.system)) if found.group().strip()]
+    last = sentences[-1] if sentences else str(node.system)
+    return last[max(0, last.find("请问")) :] if language == "zh" else last
+
+
+def _branch(flow: Flow, node: Node, rng: Rng) -> str:
+    """One of the user nodes that may follow, each as likely as its share of the ends of the tree: every end is reached alike."""
+    weights = [_ends(flow, name) for name in node.next]
+    total, cumulative = 0, []
+    for weight in weights:
+        total += weight
+        cumulative.append(float(total))
+    return rng.weighted(node.next, cumulative)
+
+
+def _ends(flow: Flow, name: str) -> int:
+    """How many ends of the flow lie below a node."""
+    ends, waiting = 0, [name]
+    while waiting:
+        below = flow.nodes[waiting.pop()].next
+        ends += not below
+        waiting += below
+    return ends
+
+
+def _detours(flow: Flow, split: str) -> list[tuple[str, str]]:
+    """(question, answer) of the detours, each wording in one split, where a detour has three."""
+    found = []
+    for detour in flow.detours:
+        ranked = sorted(detour.user, key=lambda text: key_number(STEP, "detour", flow.flow, text))
+        mine = [text for place, text in enumerate(ranked) if len(ranked) < 3 or ("test", "valid", "train")[min(place, 2)] == split]
+        found += [(text, detour.reply) for text in mine]
+    return found
+
+
+def _joined(said: str, link: str, again: str) -> str:
+    return f"{said.rstrip('。.！!？?，,')}，{link}{again}" if "\u4e00" <= said[0] <= "\u9fff" else f"{said.rstrip('.!?,')}, {link} {again}"
+
+
+def _filled(flow: Flow, text: str, rng: Rng) -> str:
+    chosen = {name: rng.choice(flow.values[name]) for name in dict.fromkeys(fields(text))}
+    for name, value in chosen.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+@lru_cache(maxsize=32)
+def _listed(language: str, kind: str) -> tuple[str, ...]:
+    """The stock phrases of a kind; "-" is none."""
+    return tuple("" if text == "-" else text for row_kind, cell in rows(language, "flow") if row_kind == kind for text in alternatives(cell))

@@ -1,0 +1,164 @@
+"""What `--input` means: files, zips and folders become a sorted list of input files, each with its source and role."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import DialmillError, InputError
+from dialmill.pipelines.core.folders import is_whole
+from dialmill.pipelines.core.inputs import InputFile
+from dialmill.pipelines.core.source import Role
+from dialmill.pipelines.sources import registry
+from dialmill.schemas.strict_json import JsonError, parse
+
+#: How much of a file is looked at to tell its format.
+HEAD_BYTES = 64 * 1024
+_MISSING, _EMPTY = "does not exist", "is empty"
+
+
+class _Candidate(NamedTuple):
+    """A file that may be an input: where it lies, its name in the manifest, whether the user named it (and not a folder or zip around it)."""
+
+    path: str
+    shown: str
+    named: bool
+
+
+def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: bool = False) -> list[InputFile]:
+    """The input files of a run, with formats told apart, in an order that doesn't depend on the machine.
+
+    Args:
+        paths: files, zips, folders (searched), remote paths.
+        source: the name of the format, None to infer it.
+        allow_missing: go on without paths that don't exist or are empty.
+
+    Raises:
+        InputError, DialmillError: nothing usable, a missing, empty or cut-off file, or an unknown format. All faults are told at once.
+    """
+    faults: list[str] = []
+    candidates: list[_Candidate] = []
+    for path in paths:
+        try:
+            candidates += _expand(path.rstrip("/") if len(path) > 1 else path)
+        except InputError as error:
+            if not (allow_missing and error.problem in (_MISSING, _EMPTY)):
+                faults.append(str(error))
+    sources = [registry.get(name) for name in ([source] if source else registry.names())]
+    found: list[InputFile] = []
+    for path, shown, named in _distinct(candidates):
+        try:
+            head = files.read_head(path, HEAD_BYTES)
+            text = head.decode("utf-8", "replace")
+            roles = [(one.name, role) for one in sources if (role := one.role(path, text))]
+            if not head.strip():
+                # An empty .jsonl beside others is a subset without records, as dialmill itself writes it.
+                if named or roles or path.endswith((".json", ".tsv", ".txt")):
+                    raise InputError(path, _EMPTY, "download or unpack it again, or leave it out with --allow-missing")
+                continue
+            if not roles:
+                if named:
+                    raise InputError(path, _strangeness(path, sources), "see `dialmill list sources`; name one with --format")
+                continue
+            roles = _narrow(roles)
+            if len(roles) > 1:
+                names = ", ".join(name for name, _ in roles)
+                raise InputError(path, f"could be any of {names}", "name one with --format")
+            name, role = roles[0]
+            if role in ("dialogues", "acts"):
+                _check_tail(path)
+            found.append(InputFile(len(found), path, shown, name, role, files.size(path) or 0))
+        except InputError as error:
+            if not (allow_missing and error.problem == _EMPTY):
+                faults.append(str(error))
+    for one in sources:
+        hidden = one.shadowed([item.path for item in found if item.source == one.name and item.role == "dialogues"])
+        found = [replace(item, role="form") if item.path in hidden and item.source == one.name else item for item in found]
+    if faults:
+        raise DialmillError("\n".join(faults))
+    if not any(item.role == "dialogues" for item in found):
+        where = ", ".join(paths) or "nothing"
+        raise DialmillError(f"{where}: no dialogues of a known format found ({_known(sources)}); name a file of dialogues, or its folder or zip")
+    return found
+
+
+def _distinct(candidates: list[_Candidate]) -> list[_Candidate]:
+    """Each file once, under a name of its own, sorted by that name: names that two files share grow by their parent folders."""
+    once: dict[str, _Candidate] = {}
+    for path, shown, named in candidates:
+        real = path if files.is_remote(path) else os.path.realpath(path)
+        _, earlier, was_named = once.get(real, (path, shown, named))
+        once[real] = _Candidate(path, min(shown, earlier), named or was_named)
+    counts = Counter(one.shown for one in once.values())
+    distinct = [one if counts[one.shown] == 1 else one._replace(shown=real.replace("\\", "/").lstrip("/")) for real, one in once.items()]
+    shared = [one.shown.split("/") for one in distinct if counts[one.shown] == 0]
+    if shared:
+        # What all of them have in front says nothing.
+        common = next(depth for depth, parts in enumerate(zip(*shared, strict=False)) if len(set(parts)) > 1)
+        distinct = [one if counts[one.shown] else one._replace(shown="/".join(one.shown.split("/")[common:])) for one in distinct]
+    return sorted(distinct, key=lambda one: (one.shown, one.path))
+
+
+def _known(sources: Sequence[object]) -> str:
+    return "looked for " + ", ".join(sorted(str(getattr(one, "name", one)) for one in sources))
+
+
+def _strangeness(path: str, sources: Sequence[object]) -> str:
+    """What is wrong with a file that no source knows: damaged, or another format."""
+    if path.endswith(".json"):
+        try:
+            parse(files.read_bytes(path))
+        except JsonError as error:
+            return str(error)
+    return f"is not of a known format ({_known(sources)})"
+
+
+def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:
+    """Side files look alike in several releases: what is of use decides, dialogues first; among side files the first name."""
+    for wanted in ("dialogues", "acts", "splits"):
+        found = [item for item in roles if item[1] == wanted]
+        if found:
+            return found if wanted == "dialogues" else found[:1]
+    return roles[:1]
+
+
+def _expand(path: str) -> list[_Candidate]:
+    if files.is_folder(path):
+        inside: list[_Candidate] = []
+        # A corpus folder may hold outputs of former runs, which are no part of the corpus.
+        for item in files.list_files(path, skip=is_whole):
+            shown = item[len(path) :].lstrip("/\\").replace("\\", "/")
+            inside += _members(item, shown, False)
+        return inside
+    if files.size(path) is None:
+        raise InputError(path, _MISSING, "check the path; --allow-missing goes on without it")
+    return _members(path, re.split(r"[/\\]", path)[-1], True)
+
+
+def _members(path: str, shown: str, named: bool) -> list[_Candidate]:
+    if not path.endswith(".zip"):
+        return [_Candidate(path, shown, named)]
+    with files.open_zip(path) as archive:
+        members = [info for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))]
+    if any(info.flag_bits & 1 for info in members):
+        raise InputError(path, "is encrypted", "unpack it first")
+    names = [info.filename for info in members if not info.filename.startswith("__MACOSX")]
+    return [_Candidate(path + files.MEMBER + name, shown + files.MEMBER + name, False) for name in names]
+
+
+def _check_tail(path: str) -> None:
+    """A JSON file that doesn't end in a bracket is cut off; found here, before a worker starts."""
+    if files.is_remote(path) or files.split_member(path)[1]:
+        return
+    with Path(path).open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, 2) - 4096))
+        tail = stream.read().rstrip()
+    if path.endswith(".json") and tail[-1:] not in (b"}", b"]"):
+        shown_tail = tail[-40:].decode("utf-8", "replace")
+        raise InputError(path, f"is cut off: it ends in …{shown_tail!r}, not in a closing bracket", "download or unpack it again")
