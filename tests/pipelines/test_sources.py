@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from dialmill.pipelines.sources import reading as base
 from dialmill.pipelines.core.errors import InputError, RecordError, UsageError
+from dialmill.pipelines.sources import reading as base
 from dialmill.pipelines.sources import registry
 
 
