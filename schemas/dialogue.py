@@ -8,6 +8,7 @@ exclusive, so that ``utterance[span.start:span.end] == span.text`` always holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -27,6 +28,7 @@ OOS = "oos"
 
 
 R = TypeVar("R", bound="Record")
+_force = msgspec.structs.force_setattr
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -35,6 +37,20 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     def replace(self: R, **changes: Any) -> R:
         """A copy with the given fields changed."""
         return msgspec.structs.replace(self, **changes)
+
+    def _freeze(self, *names: str) -> None:
+        """Turns the sequences in these fields into tuples, so that records compare and hash by what they hold.
+
+        Raises:
+            TypeError: a field is neither a list, a tuple nor another iterable of items (a text is none).
+        """
+        for name in names:
+            value = getattr(self, name)
+            if type(value) is tuple:
+                continue
+            if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+                raise TypeError(f"{type(self).__name__}: {name} must be a tuple or a list, not {type(value).__name__}")
+            _force(self, name, tuple(value))
 
 
 class Edit(Record, frozen=True):
@@ -78,6 +94,10 @@ class SlotValues(Record, frozen=True):
     slot: str
     values: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        if type(self.values) is not tuple:
+            self._freeze("values")
+
 
 class Snippet(Record, frozen=True):
     """A knowledge snippet as DSTC9 Track 1 has it; entity "*" is the whole domain. Identifiers are strings."""
@@ -109,6 +129,10 @@ class Goal(Record, frozen=True):
     fail: tuple[SlotValues, ...] = ()
     request: tuple[SlotName, ...] = ()
 
+    def __post_init__(self) -> None:
+        if type(self.inform) is not tuple or type(self.book) is not tuple or type(self.fail) is not tuple or type(self.request) is not tuple:
+            self._freeze("inform", "book", "fail", "request")
+
 
 class Turn(Record, frozen=True):
     """One utterance with its labels. `turn` counts from 0 over both speakers.
@@ -128,6 +152,17 @@ class Turn(Record, frozen=True):
     edits: tuple[Edit, ...] = ()
     labels: tuple[str, ...] = ()
     knowledge: tuple[Snippet, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (
+            type(self.spans) is not tuple
+            or type(self.acts) is not tuple
+            or type(self.state) is not tuple
+            or type(self.edits) is not tuple
+            or type(self.labels) is not tuple
+            or type(self.knowledge) is not tuple
+        ):
+            self._freeze("spans", "acts", "state", "edits", "labels", "knowledge")
 
     @property
     def source_text(self) -> str:
@@ -157,6 +192,10 @@ class Step(Record, frozen=True):
     skipped: tuple[SkippedTurn, ...] = ()
     reasons: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if type(self.skipped) is not tuple or type(self.reasons) is not tuple:
+            self._freeze("skipped", "reasons")
+
 
 class Dialogue(Record, frozen=True, kw_only=True):
     """One dialogue in one suite and variant: the canonical record.
@@ -176,6 +215,10 @@ class Dialogue(Record, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     goal: Goal | None = None
     lineage: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        if type(self.domains) is not tuple or type(self.turns) is not tuple or type(self.lineage) is not tuple:
+            self._freeze("domains", "turns", "lineage")
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Dialogue:

@@ -45,12 +45,18 @@ class Node(Record, frozen=True):
     again: str | None = None
     domain: str | None = None
 
+    def __post_init__(self) -> None:
+        self._freeze("next", "user")
+
 
 class Detour(Record, frozen=True):
     """What users ask beside the flow, and the answer, after which the system asks again."""
 
     user: tuple[str, ...]
     reply: str
+
+    def __post_init__(self) -> None:
+        self._freeze("user")
 
 
 class Flow(Record, frozen=True):
@@ -65,6 +71,9 @@ class Flow(Record, frozen=True):
     dialogues: dict[str, int] = msgspec.field(default_factory=dict)
     values: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     detours: tuple[Detour, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._freeze("detours")
 
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")

@@ -1,10 +1,12 @@
 """The canonical record: one shape in Python, JSON and bytes."""
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
-from dialmill.schemas import Dialogue, Span, Turn
+from dialmill.perturbers import get
+from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Span, Step, Turn
 from dialmill.schemas.dialogue import decode, encode, pack, unpack
 from dialmill.schemas.validate import check_dialogue, dialogue_problems, validate_line, validate_record
 from hypothesis import given
@@ -92,3 +94,22 @@ def test_source_text() -> None:
     assert Turn(0, "user", "a").source_text == "a"
     assert Turn(0, "user", "a", original="b").source_text == "b"
     assert Span(0, 1, "a", "d", "s", "v").status == "kept"
+
+
+def test_lists_become_tuples_so_that_untouched_text_is_untouched() -> None:
+    said = Turn(0, "user", "hm ?", spans=[], acts=[Act("inform", "hotel", "area", "north")], state=[SlotValues("hotel", "area", ["north"])])  # type: ignore[arg-type]
+    listed = Dialogue(dialogue_id="d", source="s", source_id="d", turns=[said], domains=["hotel"], lineage=[])  # type: ignore[arg-type]
+    plain = Turn(0, "user", "hm ?", acts=(Act("inform", "hotel", "area", "north"),), state=(SlotValues("hotel", "area", ("north",)),))
+    assert listed == Dialogue(dialogue_id="d", source="s", source_id="d", turns=(plain,), domains=("hotel",))
+    assert isinstance(hash(listed), int)
+    assert listed.replace(turns=[said]).turns == (said,)
+    assert Goal(inform=[SlotValues("a", "b", ["c"])]).inform[0].values == ("c",)  # type: ignore[arg-type]
+    assert Step("x@1", 1, None, "changed", [], ["why"]).reasons == ("why",)  # type: ignore[arg-type]
+    step = get("typos")().perturb(listed.replace(turns=[Turn(0, "user", "?")]), seed=1).lineage[-1]
+    assert (step.outcome, [skip.reason for skip in step.skipped]) == ("skipped", ["no_edit_possible"])
+
+
+@pytest.mark.parametrize("wrong", ["north", {"a": 1}, 3, None])
+def test_what_is_no_sequence_is_refused_with_what_is_expected(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="SlotValues: values must be a tuple or a list, not"):
+        SlotValues("hotel", "area", wrong)
