@@ -288,11 +288,13 @@ FOLDERS: dict[str, set[str]] = {
     "clinc_oos": {"clinc"},
     "convlab3_unified": {"convlab"},
     "crosswoz": {"crosswoz"},
+    "dstc9_track2": {"crosswoz", "multiwoz21"},
     "multiwoz21": {"multiwoz21"},
     "multiwoz22": {"multiwoz22"},
     "risawoz": {"risawoz"},
     "sgd": {"sgd"},
     "taskmaster": {"taskmaster"},
+    "xrisawoz_fewshot": {"risawoz"},
 }
 TASK_ORIENTED = ["dialmill", *sorted({name for names in FOLDERS.values() for name in names})]
 
