@@ -1,0 +1,42 @@
+"""What must hold of a composed text whatever the language: every value in its place, exact, and none that nobody said.
+
+What must hold of the source, so that its labels are all it says, is told by the language's `plan`.
+"""
+
+from __future__ import annotations
+
+from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.values import VALUE_CLASSES, signals
+from dialmill.perturbers.rewording.composer.plan import Composed, Context
+
+
+def of_text(context: Context, made: Composed) -> str | None:
+    """Why a composed text doesn't say what the source's labels say, None where it does.
+
+    Returns:
+        None, or `value_lost: TEXT`, `value_added: CLASS=VALUE`.
+    """
+    view, text = context.view, made.text
+    source = view.turn.utterance
+    reached = 0
+    kept = set()
+    for place in made.placed:
+        if place.start < reached or text[place.start : place.end] != source[place.source_start : place.source_end]:
+            return f"value_lost: {source[place.source_start : place.source_end]}"
+        reached = place.end
+        kept.add((place.source_start, place.source_end))
+    for located in view.located:
+        if located.how in ("boolean", "dontcare"):
+            continue
+        if not any(start <= located.start and located.end <= end for start, end in kept):
+            return f"value_lost: {located.slot}={located.value}"
+    units = Cut(text, view.language)
+    for signal in signals(text, view.language, units):
+        if signal.kind in VALUE_CLASSES and not any(place.start < signal.end and signal.start < place.end for place in made.placed):
+            return f"value_added: {signal.kind}={signal.value}"
+    for found in view.locator.locate(text):
+        if found.how in ("boolean", "dontcare"):
+            continue
+        if not any(place.start < found.end and found.start < place.end for place in made.placed):
+            return f"value_added: {found.slot}={found.value}"
+    return None
