@@ -69,7 +69,7 @@ def texts_of(dialogue: Dialogue) -> Texts:
     return tuple(turn.utterance for turn in dialogue.turns)
 
 
-class Made(NamedTuple):
+class PerturbResult(NamedTuple):
     """What a perturber makes of a dialogue: its turns and goal, the turns left alone with their reasons, and reasons for the lineage."""
 
     turns: tuple[Turn, ...]
@@ -127,11 +127,11 @@ class Perturber(ABC):
         """The same perturber, tuned."""
         return self
 
-    def keeping(self: P, folder: str) -> P:
+    def with_audio_dir(self: P, folder: str) -> P:
         """The same perturber, leaving what it makes besides text (audio) below a folder; most make nothing else."""
         return self
 
-    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
+    def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
         """What a user should know before it perturbs dialogues of these languages on this machine."""
         return ()
 
@@ -139,10 +139,10 @@ class Perturber(ABC):
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         """The turns of the variant, and the turns left alone with their reasons."""
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         """All that changes in the variant. Perturbers that change more than turns, or tell more of it, override this."""
         turns, skipped = self.change(dialogue, seed, variant)
-        return Made(turns, dialogue.goal, skipped)
+        return PerturbResult(turns, dialogue.goal, skipped)
 
     def perturb(self, dialogue: Dialogue, seed: int, variant: int = 0) -> Dialogue:
         """One variant of `dialogue`.
@@ -203,9 +203,9 @@ class Perturber(ABC):
         return cls(**values)
 
 
-def untouched(dialogue: Dialogue, reason: str) -> Made:
+def untouched(dialogue: Dialogue, reason: str) -> PerturbResult:
     """A dialogue that stays as it is, every user turn for the same reason."""
-    return Made(dialogue.turns, dialogue.goal, tuple(SkippedTurn(turn.turn, reason) for turn in dialogue.turns if turn.speaker == "user"))
+    return PerturbResult(dialogue.turns, dialogue.goal, tuple(SkippedTurn(turn.turn, reason) for turn in dialogue.turns if turn.speaker == "user"))
 
 
 def _typed(what: str, kind: Any, value: Any) -> Any:
@@ -278,7 +278,7 @@ class TurnPerturber(Perturber):
         made = self.make(dialogue, seed, variant)
         return made.turns, made.skipped
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         locator = Locator(dialogue)
         step = self.step
         turns: list[Turn] = []
@@ -296,7 +296,7 @@ class TurnPerturber(Perturber):
                 else:
                     skipped.append(SkippedTurn(turn.turn, result.reason))
             turns.append(turn)
-        return Made(tuple(turns), dialogue.goal, tuple(skipped), tuple(notes))
+        return PerturbResult(tuple(turns), dialogue.goal, tuple(skipped), tuple(notes))
 
 
 def _same(one: str, other: str) -> bool:
@@ -309,7 +309,7 @@ class DialoguePerturber(Perturber):
     """Base of perturbers that change a dialogue as a whole: more than one turn at a time, or labels along with the text."""
 
     @abstractmethod
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         """All that changes in the variant."""
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
@@ -342,11 +342,11 @@ class Chain(Perturber):
         links = (link.with_tuning(found[str(place)]) if str(place) in found else link for place, link in enumerate(self.links))
         return dataclasses.replace(self, links=tuple(links))
 
-    def keeping(self, folder: str) -> Chain:
-        return dataclasses.replace(self, links=tuple(link.keeping(folder) for link in self.links))
+    def with_audio_dir(self, folder: str) -> Chain:
+        return dataclasses.replace(self, links=tuple(link.with_audio_dir(folder) for link in self.links))
 
-    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
-        return tuple(remark for link in self.links for remark in link.remarks(languages))
+    def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
+        return tuple(warning for link in self.links for warning in link.startup_warnings(languages))
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         raise TypeError("a chain has no change of its own; it perturbs link by link")

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 from dialmill.perturbers.core.checks import certify
-from dialmill.perturbers.core.contract import Changed, Made, OptionError, Skipped, TurnPerturber
+from dialmill.perturbers.core.contract import Changed, OptionError, PerturbResult, Skipped, TurnPerturber
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import kind_of, parse_time
@@ -114,7 +114,7 @@ class Disfluency(TurnPerturber):
         if not 0 <= self.repairs <= 1:
             raise OptionError(f"disfluency: repairs must be from 0 to 1, not {self.repairs}")
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         made = super().make(dialogue, seed, variant)
         if made.turns != dialogue.turns:
             return made

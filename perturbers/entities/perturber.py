@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from dialmill.perturbers.core import clock
-from dialmill.perturbers.core.contract import DialoguePerturber, Made, OptionError, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.mentions import WITH_TAIL, Entity, Finder, FinderZh, Mention, group_en, name_of, zh_core
 from dialmill.perturbers.core.rng import Rng
@@ -117,7 +117,7 @@ class Entities(DialoguePerturber):
         if self.db and not _database(self.db):
             raise OptionError(f"entities: {self.db} holds no names")
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         labels = _labels(dialogue)
         left_out: dict[str, str] = {}
         for attempt in range(_ROUNDS):
@@ -378,7 +378,7 @@ class Plan:
             self._values[key] = new
         return new
 
-    def carry_out(self) -> Made:
+    def carry_out(self) -> PerturbResult:
         """The dialogue with all replacements made."""
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
@@ -399,7 +399,7 @@ class Plan:
                     state=state,
                 )
             )
-        return Made(tuple(turns), self._goal(self.dialogue.goal), tuple(skipped))
+        return PerturbResult(tuple(turns), self._goal(self.dialogue.goal), tuple(skipped))
 
     def _cells(self, cells: Sequence[SlotValues]) -> tuple[SlotValues, ...]:
         return tuple(
@@ -460,7 +460,7 @@ def _squeezed(text: str, language: str) -> str:
     return _BLANK.sub("", text.lower()) if language == "zh" else f" {_BLANK.sub(' ', text.lower()).strip()} "
 
 
-def _faults(dialogue: Dialogue, plan: Plan, made: Made) -> dict[str, str]:
+def _faults(dialogue: Dialogue, plan: Plan, made: PerturbResult) -> dict[str, str]:
     """Old values (or "times") that can't be replaced, with the reason. Shares nothing with what finds and replaces them but the plan's values."""
     language = dialogue.language
     faults: dict[str, str] = {}

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from dialmill.perturbers.core.contract import DialoguePerturber, Made, OptionError, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.rng import Rng, key_number
@@ -91,7 +91,7 @@ class OutOfScope(DialoguePerturber):
         if self.texts and self.train_source not in ("", "*") and self.train_source not in sources:
             raise OptionError(f"out_of_scope: there is no source {self.train_source!r}; there are: {', '.join(sorted(sources))}")
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         rng = Rng(seed, self.step, dialogue.source_id, variant)
         if not rng.chance(self.chance):
             return untouched(dialogue, "not_chosen")
@@ -121,7 +121,7 @@ class OutOfScope(DialoguePerturber):
         if not inserted:
             return untouched(dialogue, "no_candidate_fits")
         made = insert(dialogue, inserted)
-        return Made(made.turns, dialogue.goal, (), made.reasons)
+        return PerturbResult(made.turns, dialogue.goal, (), made.reasons)
 
 
 def classify(text: str, language: str, knowledge: str = "") -> str:

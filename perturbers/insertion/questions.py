@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import msgspec
-from dialmill.perturbers.core.contract import DialoguePerturber, Made, OptionError, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
 from dialmill.perturbers.core.lexicon import packaged
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.rng import Rng, key_number
@@ -78,7 +78,7 @@ class Questions(DialoguePerturber):
             raise OptionError(f"questions: held_out must be at least 0 and below 1, not {self.held_out}")
         load(self.pairs)
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         rng = Rng(seed, self.step, dialogue.source_id, variant)
         if not rng.chance(self.chance):
             return untouched(dialogue, "not_chosen")
@@ -111,7 +111,7 @@ class Questions(DialoguePerturber):
         if not inserted:
             return untouched(dialogue, "no_question_fits")
         made = insert(dialogue, inserted)
-        return Made(made.turns, dialogue.goal, (), made.reasons)
+        return PerturbResult(made.turns, dialogue.goal, (), made.reasons)
 
 
 @lru_cache(maxsize=16)

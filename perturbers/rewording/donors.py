@@ -1,4 +1,4 @@
-"""Twins: user turns of other dialogues that say the same, whose wording is lent to this turn with this turn's values.
+"""Paraphrase donors: user turns of other dialogues that say the same, whose wording is lent to this turn with this turn's values.
 
 A corpus annotated with dialogue acts holds its own human paraphrases. The pool keeps, for every key of `wordings`, the wordings that may be lent:
 those made of plain words only, so that no name, no value and no matter of the other dialogue comes along.
@@ -34,7 +34,7 @@ class Origin(msgspec.Struct, array_like=True, frozen=True):
     split: str = ""
 
 
-class Twin(msgspec.Struct, array_like=True, frozen=True):
+class Donor(msgspec.Struct, array_like=True, frozen=True):
     """A wording that may be lent, as `wordings.Wording` has it."""
 
     literals: tuple[str, ...]
@@ -50,10 +50,10 @@ def fingerprint(dialogue: Dialogue) -> int:
     return key_number(re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()) >> 1
 
 
-class TwinPool(Pool):
+class DonorPool(Pool):
     """The wordings of all user turns, by what they say."""
 
-    name: ClassVar[str] = "twins"
+    name: ClassVar[str] = "donors"
 
     def entries(self, dialogue: Dialogue) -> Iterable[tuple[str, bytes]]:
         origin = Origin(dialogue.source_id, fingerprint(dialogue))
@@ -65,22 +65,22 @@ class TwinPool(Pool):
             for wording in (analysis.whole(), *analysis.sentences()):
                 if lendable(wording, dialogue.language):
                     literals = tidy(wording.literals)
-                    yield wording.key, _pack(Twin(literals, wording.units, tuple(sorted(wording.within)), (analysis.role,), (origin,)))
+                    yield wording.key, _pack(Donor(literals, wording.units, tuple(sorted(wording.within)), (analysis.role,), (origin,)))
 
     def merge(self, entries: Iterable[Entry]) -> bytes | None:
-        merged: dict[tuple[str, ...], tuple[Twin, set[str], set[Origin]]] = {}
+        merged: dict[tuple[str, ...], tuple[Donor, set[str], set[Origin]]] = {}
         for split, data in entries:
-            twin = _unpack(data)
-            _, roles, origins = merged.setdefault(twin.literals, (twin, set(), set()))
-            roles.update(twin.roles)
-            origins.update(Origin(one.source_id, one.copies, split) for one in twin.origins)
+            donor = _unpack(data)
+            _, roles, origins = merged.setdefault(donor.literals, (donor, set(), set()))
+            roles.update(donor.roles)
+            origins.update(Origin(one.source_id, one.copies, split) for one in donor.origins)
         kept = []
-        for literals, (twin, roles, origins) in merged.items():
+        for literals, (donor, roles, origins) in merged.items():
             different = {one.copies: one for one in sorted(origins, key=_by_origin, reverse=True)}
             chosen = tuple(sorted(different.values(), key=_by_origin)[:_ORIGINS])
-            kept.append((key_number(*literals), Twin(literals, twin.units, twin.within, tuple(sorted(roles)), chosen)))
+            kept.append((key_number(*literals), Donor(literals, donor.units, donor.within, tuple(sorted(roles)), chosen)))
         kept.sort(key=lambda pair: (pair[0], pair[1].literals))
-        return _pack_all([twin for _, twin in kept[:_KEPT]]) if kept else None
+        return _pack_all([donor for _, donor in kept[:_KEPT]]) if kept else None
 
 
 def _by_origin(origin: Origin) -> tuple[str, int, str]:
@@ -89,8 +89,8 @@ def _by_origin(origin: Origin) -> tuple[str, int, str]:
 
 _pack = msgspec.msgpack.Encoder().encode
 _pack_all = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(Twin).decode
-_unpack_all = msgspec.msgpack.Decoder(list[Twin]).decode
+_unpack = msgspec.msgpack.Decoder(Donor).decode
+_unpack_all = msgspec.msgpack.Decoder(list[Donor]).decode
 
 #: A word twice in a row, which people type by mistake.
 _TWICE = re.compile(r"\b([a-z]+) \1\b")
@@ -154,10 +154,10 @@ def tidy(literals: Sequence[str]) -> tuple[str, ...]:
 
 
 class Candidate(NamedTuple):
-    """A twin that fits, with what ranks it: `distance` from the turn's wording (0 to 1), `ratio` of their lengths in units,
+    """A donor that fits, with what ranks it: `distance` from the turn's wording (0 to 1), `ratio` of their lengths in units,
     whether it answers the same kind of turn, and how many things that the turn says besides its acts it leaves out."""
 
-    twin: Twin
+    donor: Donor
     distance: float
     ratio: float
     same_role: bool
@@ -165,8 +165,8 @@ class Candidate(NamedTuple):
     origin: Origin
 
 
-class Twins:
-    """A pool of twins, ready to be searched."""
+class Donors:
+    """A pool of donors, ready to be searched."""
 
     def __init__(self, table: PoolTable) -> None:
         self._table = table
@@ -175,10 +175,10 @@ class Twins:
 
     def _decode(self, key: str) -> list[_Known]:
         data = self._table.get(key)
-        return [_known(twin) for twin in _unpack_all(data)] if data else []
+        return [_known(donor) for donor in _unpack_all(data)] if data else []
 
     def _choose(self, key: str, labels: tuple[str, ...], within: frozenset[str], greets: bool, answers: bool) -> list[_Known]:
-        """The twins of a key whose words fit the values and the place of a turn. Turns ask for the same again and again."""
+        """The donors of a key whose words fit the values and the place of a turn. Turns ask for the same again and again."""
         slots = [label.partition("*")[::2] for label in labels]
         shaped = any(shape or slot.lstrip("+").startswith(("area", "price")) for slot, shape in slots)
         found = []
@@ -194,42 +194,42 @@ class Twins:
         return len(self._table)
 
     def search(self, wording: Wording, role: str, copies: int, rng: Rng, most: int = 12) -> list[Candidate]:
-        """Up to `most` twins that fit the place, from a random start on; none from a dialogue whose `fingerprint` is `copies`."""
+        """Up to `most` donors that fit the place, from a random start on; none from a dialogue whose `fingerprint` is `copies`."""
         within = wording.within
-        twins = self._fit(wording.key, wording.labels, within, role == "first", role == "request" or "fragment" in within)
-        if not twins:
+        donors = self._fit(wording.key, wording.labels, within, role == "first", role == "request" or "fragment" in within)
+        if not donors:
             return []
         found: list[Candidate] = []
         own = frozenset(wording.units)
         size = max(1, len(wording.units))
-        start = rng.below(len(twins))
-        for twin, needs, units, _, _ in chain(islice(twins, start, None), islice(twins, start)):
-            origin = twin.origins[0]
+        start = rng.below(len(donors))
+        for donor, needs, units, _, _ in chain(islice(donors, start, None), islice(donors, start)):
+            origin = donor.origins[0]
             if origin.copies == copies:
-                if len(twin.origins) == 1:
+                if len(donor.origins) == 1:
                     continue
-                origin = twin.origins[1]
+                origin = donor.origins[1]
             distance = 1 - len(own & units) / max(len(own), len(units), 1)
-            found.append(Candidate(twin, distance, len(twin.units) / size, role in twin.roles, len(within - needs), origin))
+            found.append(Candidate(donor, distance, len(donor.units) / size, role in donor.roles, len(within - needs), origin))
             if len(found) >= most:
                 break
         return found
 
 
 class _Known(NamedTuple):
-    """A twin as it is searched: its classes, its words, the shape of each value with the word behind it, and whether any value has a shape."""
+    """A donor as it is searched: its classes, its words, the shape of each value with the word behind it, and whether any value has a shape."""
 
-    twin: Twin
+    donor: Donor
     within: frozenset[str]
     units: frozenset[str]
     values: list[tuple[str, str]]
     shaped: bool
 
 
-def _known(twin: Twin) -> _Known:
-    units = [*twin.units, ""]
-    values = [(unit[1:-1].partition("*")[2], units[place + 1]) for place, unit in enumerate(twin.units) if unit[0] == "["]
-    return _Known(twin, frozenset(twin.within), frozenset(twin.units), values, any("*" in unit for unit in twin.units))
+def _known(donor: Donor) -> _Known:
+    units = [*donor.units, ""]
+    values = [(unit[1:-1].partition("*")[2], units[place + 1]) for place, unit in enumerate(donor.units) if unit[0] == "["]
+    return _Known(donor, frozenset(donor.within), frozenset(donor.units), values, any("*" in unit for unit in donor.units))
 
 
 def _agree(slots: Sequence[tuple[str, ...]], values: Sequence[tuple[str, str]]) -> bool:
@@ -310,6 +310,6 @@ def _edge(text: str, place: int) -> bool:
     return place in (0, len(text)) or not (text[place - 1].isalnum() and text[place].isalnum())
 
 
-def build_twins(dialogues: Iterable[Dialogue]) -> Twins:
-    """The twins of some dialogues, in memory."""
-    return Twins(build_table(TwinPool(), dialogues))
+def build_donors(dialogues: Iterable[Dialogue]) -> Donors:
+    """The donors of some dialogues, in memory."""
+    return Donors(build_table(DonorPool(), dialogues))

@@ -13,11 +13,11 @@ from dialmill.perturbers.rewording.rewriting import Rewordings, closed
 from dialmill.perturbers.rewording.wordings import Wording
 from dialmill.schemas import Edit, Turn, apply_edits
 
-#: A twin must be at least so far from the turn's own wording, a sentence's twin from the sentence.
+#: A donor must be at least so far from the turn's own wording, a sentence's donor from the sentence.
 _FAR, _FAR_SENTENCE = 0.4, 0.35
 #: The same for a turn whose phrases were replaced; less in Chinese, where it is counted in characters.
 _REWORDED = (0.15, 0.12)
-#: What makes a twin better: that it answers the same kind of turn. What makes it worse: that what the turn says besides its acts is lost.
+#: What makes a donor better: that it answers the same kind of turn. What makes it worse: that what the turn says besides its acts is lost.
 _SAME_ROLE, _LOST, _MOST_LOST = 0.2, 0.15, 2
 #: Out of how many of the best one is chosen.
 _BEST = 4
@@ -27,7 +27,7 @@ _BEST = 4
 class Paraphrase(Rewriter):
     """The same said in other words.
 
-    A turn takes the wording of a twin, a user turn of another dialogue with the same acts and slots, far from its own; where no twin of the whole
+    A turn takes the wording of a donor, a user turn of another dialogue with the same acts and slots, far from its own; where no donor of the whole
     turn fits, its sentences take theirs; where none fits, phrases are replaced by others that say the same.
     """
 
@@ -39,7 +39,7 @@ class Paraphrase(Rewriter):
         turn = task.view.turn
         whole = task.analysis.whole()
         rewordings = Rewordings(task.text, task.analysis.parts, task.view.language)
-        if task.twins is not None:
+        if task.donors is not None:
             for candidate in _ranked(task, whole, _FAR, rng, task.analysis.role)[:3]:
                 yield Proposal(apply_edits(turn, lend(task, whole, candidate)), origin_of(candidate))
             yield from self._by_sentences(task, rewordings, rng)
@@ -82,11 +82,11 @@ def _moved(task: Task, turn: Turn) -> float:
 
 
 def _ranked(task: Task, wording: Wording, far: float, rng: Rng, role: str) -> list[Candidate]:
-    """The twins that are far enough, one of the best chosen to be first."""
-    assert task.twins is not None
+    """The donors that are far enough, one of the best chosen to be first."""
+    assert task.donors is not None
     found = [
         candidate
-        for candidate in task.twins.search(wording, role, task.copies, rng)
+        for candidate in task.donors.search(wording, role, task.copies, rng)
         if candidate.distance >= far and 0.4 <= candidate.ratio <= 2.2 and candidate.lost <= _MOST_LOST
     ]
     found.sort(key=lambda one: one.distance + _SAME_ROLE * one.same_role - _LOST * one.lost, reverse=True)

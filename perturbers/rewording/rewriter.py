@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from dialmill.perturbers.core.checks import certify
-from dialmill.perturbers.core.contract import Made, OptionError, Perturber, PoolRequest
+from dialmill.perturbers.core.contract import OptionError, Perturber, PerturbResult, PoolRequest
 from dialmill.perturbers.core.pools import PoolTable, build_table
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import slot_name
 from dialmill.perturbers.core.values import Locator, View
 from dialmill.perturbers.rewording import llm
-from dialmill.perturbers.rewording.donors import Candidate, TwinPool, Twins, build_twins, fill, fingerprint, gap_edits, speaks_plainly
+from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, build_donors, fill, fingerprint, gap_edits, speaks_plainly
 from dialmill.perturbers.rewording.wordings import Analysis, Wording, state_before
 from dialmill.schemas import Dialogue, SkippedTurn, Turn, apply_edits
 from dialmill.schemas.dialogue import decode
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
     view: View
     analysis: Analysis
-    twins: Twins | None
+    donors: Donors | None
     copies: int
     first: bool
     before: str
@@ -60,7 +60,7 @@ class Rewriter(Perturber):
 
     Args:
         engine: "twins", the wording of another turn that says the same, and rules where there is none; "rules" alone; or "llm".
-        twins_from: where twins come from: "input", all dialogues read; "train", those that the build puts into train; or the path of another corpus.
+        twins_from: where donors come from: "input", all dialogues read; "train", those that the build puts into train; or the path of another corpus.
         tries: proposals per turn before it is skipped, at least 1.
         model, prompt: for the engine "llm": the model's name and the instruction in place of the perturber's own.
     """
@@ -86,42 +86,42 @@ class Rewriter(Perturber):
 
     @property
     def pools(self) -> tuple[PoolRequest, ...]:
-        return (PoolRequest(TwinPool(), self.twins_from),) if self.engine == "twins" else ()
+        return (PoolRequest(DonorPool(), self.twins_from),) if self.engine == "twins" else ()
 
     def with_tables(self: S, tables: Mapping[tuple[str, str], PoolTable]) -> S:
         bound = type(self)(**self.params)
-        table = tables.get((TwinPool.name, self.twins_from))
+        table = tables.get((DonorPool.name, self.twins_from))
         if table is not None:
-            object.__setattr__(bound, "_twins", Twins(table))
+            object.__setattr__(bound, "_donors", Donors(table))
         return bound
 
     def with_pool(self: S, dialogues: Iterable[Dialogue]) -> S:
-        """The same perturber with the twins of these dialogues, for use without a pipeline."""
-        return self.with_tables({(TwinPool.name, self.twins_from): build_table(TwinPool(), dialogues)})
+        """The same perturber with the donors of these dialogues, for use without a pipeline."""
+        return self.with_tables({(DonorPool.name, self.twins_from): build_table(DonorPool(), dialogues)})
 
-    def _find_twins(self) -> Twins | None:
+    def _find_donors(self) -> Donors | None:
         if self.engine != "twins":
             return None
-        bound: Twins | None = getattr(self, "_twins", None)
+        bound: Donors | None = getattr(self, "_donors", None)
         if bound is None and self.twins_from not in ("input", "train"):
-            return _twins_of_file(self.twins_from)
+            return _donors_of_file(self.twins_from)
         return bound
 
     @abstractmethod
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         """Rewritten turns, the best first."""
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         locator = Locator(dialogue)
-        twins = self._find_twins()
-        copies = fingerprint(dialogue) if twins is not None else 0
+        donors = self._find_donors()
+        copies = fingerprint(dialogue) if donors is not None else 0
         tasks: dict[int, Task] = {}
         for place, turn in enumerate(dialogue.turns):
             if turn.speaker == "user":
                 before = dialogue.turns[place - 1] if place else None
                 view = locator.view(turn)
                 analysis = Analysis(view, before, state_before(dialogue, place))
-                lenders = twins if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
+                lenders = donors if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
                 tasks[place] = Task(
                     view, analysis, lenders, copies, place == 0, before.utterance if before else "", words(turn.utterance, dialogue.language)
                 )
@@ -141,7 +141,7 @@ class Rewriter(Perturber):
                     skipped.append(SkippedTurn(turn.turn, made))
                 said += turn.utterance.lower()
             turns.append(turn)
-        return Made(tuple(turns), dialogue.goal, tuple(skipped), tuple(reasons))
+        return PerturbResult(tuple(turns), dialogue.goal, tuple(skipped), tuple(reasons))
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         made = self.make(dialogue, seed, variant)
@@ -170,11 +170,11 @@ class Rewriter(Perturber):
 
 
 @lru_cache(maxsize=4)
-def _twins_of_file(path: str) -> Twins:
-    """The twins of a file of canonical records (JSONL, as every suite has)."""
+def _donors_of_file(path: str) -> Donors:
+    """The donors of a file of canonical records (JSONL, as every suite has)."""
     try:
         with Path(path).open("rb") as stream:
-            return build_twins(decode(line) for line in stream if line.strip())
+            return build_donors(decode(line) for line in stream if line.strip())
     except (OSError, ValueError) as error:
         raise OptionError(f"twins_from: {path} can't be read as dialogues: {error}") from None
 
@@ -190,15 +190,15 @@ _ORIGIN = re.compile(r"turn \d+: twin of .* \((?:(train|valid|test)|in no split)
 
 
 def lent_from(reason: str) -> str | None:
-    """The split whose wording a turn took, read from its remark in the lineage: "" for a dialogue in no split, None where no twin lent it."""
+    """The split whose wording a turn took, read from its remark in the lineage: "" for a dialogue in no split, None where no donor lent it."""
     match = _ORIGIN.fullmatch(reason)
     return None if match is None else match.group(1) or ""
 
 
 def lend(task: Task, wording: Wording, candidate: Candidate) -> list[Any]:
-    """The edits that give a turn, or one sentence of it, the wording of a twin."""
+    """The edits that give a turn, or one sentence of it, the wording of a donor."""
     text = task.text
-    literals = fill(candidate.twin.literals, [text[start:end] for start, end in wording.places], task.view.language)
+    literals = fill(candidate.donor.literals, [text[start:end] for start, end in wording.places], task.view.language)
     if wording.end == len(text) and literals[-1][-1:] in _COMMAS:
         literals[-1] = literals[-1][:-1] + (text[-1] if text[-1:] in _STOPS else "")
     return gap_edits(text, wording.start, wording.end, wording.places, literals)

@@ -17,13 +17,13 @@ _MOST = 0.9
 _RATES = (0.75, 1.0)
 #: Up to this ratio the first will do, whatever is shorter.
 _ENOUGH = 0.87
-#: A twin is taken up to this ratio.
+#: A donor is taken up to this ratio.
 _SHORT = 0.75
 
 
 @dataclass(frozen=True)
 class Simplification(Rewriter):
-    """The same in fewer words: one of the shortest twins, or the turn itself, without what a terse writer leaves out."""
+    """The same in fewer words: one of the shortest donors, or the turn itself, without what a terse writer leaves out."""
 
     name: ClassVar[str] = "simplification"
     version: ClassVar[int] = 1
@@ -41,11 +41,11 @@ class Simplification(Rewriter):
         yield from held
 
     def _shorter(self, task: Task, rng: Rng) -> Iterator[Proposal]:
-        """Twins, then the turn with less and less left of it."""
+        """Donors, then the turn with less and less left of it."""
         turn = task.view.turn
-        if task.twins is not None:
+        if task.donors is not None:
             whole = task.analysis.whole()
-            found = [one for one in task.twins.search(whole, task.analysis.role, task.copies, rng) if one.ratio <= _SHORT]
+            found = [one for one in task.donors.search(whole, task.analysis.role, task.copies, rng) if one.ratio <= _SHORT]
             found.sort(key=lambda one: one.ratio + 0.1 * one.lost - 0.1 * one.same_role)
             best = found[:3]
             rng.shuffle(best)

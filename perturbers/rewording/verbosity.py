@@ -18,7 +18,7 @@ _LONG, _LONGEST = 1.2, 3.0
 
 @dataclass(frozen=True)
 class Verbosity(Rewriter):
-    """The same in more words than needed: one of the longest twins, or the turn itself, with sentences that give a reason, are polite, or hedge.
+    """The same in more words than needed: one of the longest donors, or the turn itself, with sentences that give a reason, are polite, or hedge.
 
     What is added depends on what the turn does; thanks, goodbyes, a yes and a no have sentences of their own.
     """
@@ -31,9 +31,9 @@ class Verbosity(Rewriter):
         turn, language = task.view.turn, task.view.language
         kind = kind_of_turn(task)
         bases = [Proposal(turn, "rules")]
-        if task.twins is not None:
+        if task.donors is not None:
             whole = task.analysis.whole()
-            found = [one for one in task.twins.search(whole, task.analysis.role, task.copies, rng) if _LONG <= one.ratio <= _LONGEST]
+            found = [one for one in task.donors.search(whole, task.analysis.role, task.copies, rng) if _LONG <= one.ratio <= _LONGEST]
             found.sort(key=lambda one: one.ratio - 0.3 * one.lost + 0.3 * one.same_role, reverse=True)
             best = found[:3]
             rng.shuffle(best)

@@ -2,7 +2,7 @@
 
 Values become places with a label (the slot, and the shape that the words around it agree with); between them stand literals. What the literals say
 is told by classes of phrases (``lexicons/LANGUAGE/fit.tsv``): "book", "also", "what time". Two wordings with the same acts, the same labels in the
-same order and the same classes mean the same; that is the key under which `twins` keeps them.
+same order and the same classes mean the same; that is the key under which `donors` keeps them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
-from dialmill.perturbers.core.contract import DialoguePerturber, Made, OptionError, Perturber, variant_of
+from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, Perturber, PerturbResult, variant_of
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech import conditions, confusion, noise, points
 from dialmill.perturbers.speech.align import edits, lay, settle
@@ -129,7 +129,7 @@ class Speech(DialoguePerturber):
         """The options as they came out on this machine (engines with their versions, SNRs), without those that name places on it."""
         return dict(_params(self))
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         spoken = {turn.turn: words(turn.utterance, dialogue.language) for turn in dialogue.turns if turn.speaker == "user"}
         skipped = {number: "unspeakable" for number, said in spoken.items() if not said}
         turns = [turn for turn in dialogue.turns if spoken.get(turn.turn)]
@@ -147,7 +147,7 @@ class Speech(DialoguePerturber):
         else:
             done = self._by_text(dialogue.language, turns, spoken, key)
         after = tuple(done.get(turn.turn, turn) if turn.speaker == "user" else turn for turn in dialogue.turns)
-        return Made(after, dialogue.goal, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped)), reasons)
+        return PerturbResult(after, dialogue.goal, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped)), reasons)
 
     def _by_audio(
         self, dialogue: Dialogue, turns: Sequence[Turn], spoken: dict[int, tuple[Word, ...]], plan: Plan, key: tuple[object, ...]
@@ -308,10 +308,10 @@ class Speech(DialoguePerturber):
 
         return tuned(self, found)
 
-    def keeping(self, folder: str) -> Speech:
+    def with_audio_dir(self, folder: str) -> Speech:
         return replace(self, keep_audio=folder)
 
-    def remarks(self, languages: Iterable[str]) -> tuple[str, ...]:
+    def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
         if self.engine != "auto" or not self.has_audio():
             return ()
         missing = {language: self.audio_missing(language) for language in sorted(self.languages & set(languages))}

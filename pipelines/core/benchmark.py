@@ -49,7 +49,7 @@ class Job:
     def remarks(self) -> list[str]:
         """What the suites' perturbers have to say before they start."""
         languages = {language for source in self.sources.values() for language in source.language.split(", ")}
-        return [f"suite {suite.name}: {remark}" for suite in self.recipe.suite_plan() for remark in suite.perturber.remarks(languages)]
+        return [f"suite {suite.name}: {remark}" for suite in self.recipe.suite_plan() for remark in suite.perturber.startup_warnings(languages)]
 
     @property
     def params(self) -> dict[str, dict[str, set[type]]]:

@@ -120,7 +120,7 @@ class Mill(Stage):
     def _bound(self, suite: str, perturber: Perturber, aside: dict[str, str], found: dict[str, Any]) -> Perturber:
         """The perturber of a suite with its pools, tuned, and keeping its audio where that is wanted."""
         ready: Perturber = bind(perturber, aside).with_tuning(found)
-        return ready.keeping(files.join(self.folder, "dialogues", suite, "audio")) if self.recipe.keep_audio else ready
+        return ready.with_audio_dir(files.join(self.folder, "dialogues", suite, "audio")) if self.recipe.keep_audio else ready
 
     def _written(self, dialogue: Dialogue, suite: str) -> Dialogue:
         """A finished record in the typography of the recipe, the same for a source and its variants."""

@@ -4,7 +4,7 @@
 
 CPU seconds of this process, the best of several rounds that take turns, so that a busy machine hurts all alike; beside each the ratio to `typos`,
 which says more of a perturber than a figure from a machine that others use. The dialogues are those of the MultiWOZ 2.1 files under DIR (by default
-the miniature corpus that ships with dialmill). Twins are gathered once per build, and counted apart from the variants that are drawn from them.
+the miniature corpus that ships with dialmill). Donors are gathered once per build, and counted apart from the variants that are drawn from them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from dialmill.perturbers import parse  # noqa: E402
 from dialmill.perturbers.core.contract import Perturber  # noqa: E402
 from dialmill.perturbers.core.pools import build_table  # noqa: E402
-from dialmill.perturbers.rewording.donors import TwinPool  # noqa: E402
+from dialmill.perturbers.rewording.donors import DonorPool  # noqa: E402
 from dialmill.perturbers.rewording.rewriter import Rewriter  # noqa: E402
 from dialmill.schemas import Dialogue  # noqa: E402
 
@@ -50,10 +50,10 @@ def main() -> None:
     dialogues = every[: arguments.dialogues]
     turns = sum(turn.speaker == "user" for dialogue in dialogues for turn in dialogue.turns)
     gathered: list[object] = []
-    gathering = cpu(lambda: gathered.append(build_table(TwinPool(), every)))
-    table = build_table(TwinPool(), every)
+    gathering = cpu(lambda: gathered.append(build_table(DonorPool(), every)))
+    table = build_table(DonorPool(), every)
     perturbers = {name: parse(name).perturber for name in WANTED}
-    perturbers = {name: one.with_tables({(TwinPool.name, "input"): table}) if isinstance(one, Rewriter) else one for name, one in perturbers.items()}
+    perturbers = {name: one.with_tables({(DonorPool.name, "input"): table}) if isinstance(one, Rewriter) else one for name, one in perturbers.items()}
     work: dict[str, Callable[[], object]] = {name: partial(perturb_all, one, dialogues, 1) for name, one in perturbers.items()}
     for one in perturbers.values():
         perturb_all(one, dialogues, 2)  # word lists and caches are loaded

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from dialmill.perturbers.core.pools import Entry, PoolTable, table_bytes
-from dialmill.perturbers.rewording.donors import TwinPool, build_twins
+from dialmill.perturbers.rewording.donors import DonorPool, build_donors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,7 +37,7 @@ def test_another_file_is_no_table(tmp_path: Path) -> None:
 
 
 def test_merging_does_not_depend_on_order_and_keeps_a_bounded_number() -> None:
-    pool = TwinPool()
+    pool = DonorPool()
     contributions = [(key, Entry("train", data)) for one in HOTELS for key, data in pool.entries(one)]
     keys = {key for key, _ in contributions}
     for key in keys:
@@ -45,7 +45,7 @@ def test_merging_does_not_depend_on_order_and_keeps_a_bounded_number() -> None:
         assert pool.merge(entries) == pool.merge(reversed(entries))
     words = ["cheap", "nice"]
     many = [dialogue(f"m{n}", [("user", "i need " + " ".join(words[int(bit)] for bit in f"{n:09b}") + " wifi .")]) for n in range(300)]
-    assert len(build_twins(many)) >= 1
+    assert len(build_donors(many)) >= 1
     entries = [Entry("", data) for one in many for _, data in pool.entries(one)]
     merged = pool.merge(entries)
     assert merged is not None
@@ -53,4 +53,4 @@ def test_merging_does_not_depend_on_order_and_keeps_a_bounded_number() -> None:
 
 
 def test_nothing_to_merge_leaves_the_key_out() -> None:
-    assert TwinPool().merge([]) is None
+    assert DonorPool().merge([]) is None

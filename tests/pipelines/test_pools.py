@@ -1,4 +1,4 @@
-"""Twins in the pipeline: gathered before the filters, equal on every engine, overlap stated."""
+"""Donors in the pipeline: gathered before the filters, equal on every engine, overlap stated."""
 
 from __future__ import annotations
 

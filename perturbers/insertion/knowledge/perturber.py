@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
-from dialmill.perturbers.core.contract import DialoguePerturber, Made, OptionError, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.insertion.knowledge import bank as banks
 from dialmill.perturbers.insertion.knowledge import database, modelled
@@ -169,7 +169,7 @@ class Knowledge(DialoguePerturber):
             found[key] = "|".join(Path(path).name for path in found[key].split("|"))
         return found
 
-    def make(self, dialogue: Dialogue, seed: int, variant: int) -> Made:
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         rng = Rng(seed, self.step, dialogue.source_id, variant)
         if not rng.chance(self.chance):
             return untouched(dialogue, "not_chosen")
@@ -209,7 +209,7 @@ class Knowledge(DialoguePerturber):
                     said, reply = styled(other.question, dialogue, "user"), styled(other.answer, dialogue, "system")
                     pairs[spot.gap] = [other._replace(question=said, answer=reply)]
         inserted = insert(dialogue, pairs, self.continues)
-        return Made(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
+        return PerturbResult(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
 
     def _base(self, language: str) -> KnowledgeBase:
         return load(self.knowledge) if self.knowledge else own_base(language)

@@ -179,7 +179,7 @@ def test_auto_is_audio_in_chinese_where_its_engines_are(monkeypatch: pytest.Monk
     speech = Speech(wer=0.3)
     snr = speech.plan("zh").snr
     assert set(snr) == set(channel.MIX) and all(-9 < level < 12 for level in snr.values())
-    assert speech.remarks(["zh"]) == ()
+    assert speech.startup_warnings(["zh"]) == ()
     assert speech.resolved("zh")["engine"] == "audio"
 
 

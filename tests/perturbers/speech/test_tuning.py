@@ -156,8 +156,8 @@ def test_halves_share_no_dialogue() -> None:
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(channel.NO_AUDIO)
     monkeypatch.setattr(channel.voices_, "make", _missing)
-    assert ["text channel" in remark for remark in Speech(cache="off").remarks(("en",))] == [True]
-    assert Speech(engine="text").remarks(("en",)) == ()
+    assert ["text channel" in remark for remark in Speech(cache="off").startup_warnings(("en",))] == [True]
+    assert Speech(engine="text").startup_warnings(("en",)) == ()
 
 
 def _missing(*args: object) -> object:
