@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import fnmatch
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dialmill.schemas.flow import load_yaml
+from dialmill.schemas.kinds import CORE, FileKind, by_content, by_name
 from dialmill.schemas.records import validate_line, validate_record, validator
 from dialmill.schemas.strict_json import JsonError, parse
 from dialmill.schemas.validator import Problem, names, show
-
-#: What a file's name says, where its content says nothing (an empty list).
-_BY_NAME = {
-    "manifest.json": "manifest",
-    "*.soloist.json": "soloist",
-    "logs.json": "dstc9-logs",
-    "labels.json": "dstc9-labels",
-    "output_schema.json": "dstc9-output-schema",
-    "knowledge.json": "dstc9-knowledge",
-    "*_subtask_?.json": "noesis",
-    "data.json": "multiwoz21",
-    "dialogues_*.json": "multiwoz22",
-    "*.jsonasr.json": "cgodial-fbd",
-    "int2act.json": "cgodial-intents",
-    "hard_data_id.json": "cgodial-hard-flows",
-    "hard_data_id_sorted.json": "cgodial-hard-slots",
-    "hard_dialog_id.json": "cgodial-hard-examples",
-    "*_ids.json": "cgodial-ids",
-    "*ListFile.json": "cgodial-ids",
-    "data_for_damd.json": "cgodial-sbd",
-    "slot_value_set.json": "cgodial-slots",
-}
-#: The kinds of JSONL whose lines a few keys tell apart from dialogues and rejects.
-_LINES_BY_KEYS = {
-    "predictions-state": {"dialogue_id", "turn", "state"},
-    "predictions-labels": {"dialogue_id", "turn", "labels"},
-    "predictions-ranking": {"example_id", "candidates"},
-}
 
 
 @dataclass
@@ -86,13 +58,14 @@ class Report:
         return "\n".join(lines)
 
 
-def validate_file(path: str | Path, schema: str | None = None, limit: int = 20) -> Report:
+def validate_file(path: str | Path, schema: str | None = None, limit: int = 20, kinds: Sequence[FileKind] = CORE) -> Report:
     """Validates any file of a known kind: JSONL of dialogues or rejects, Parquet of dialogues, manifest, release and source files, also zipped.
 
     Args:
         path: a local file. A JSONL file without a byte is a valid subset without records; any other empty file is a problem.
         schema: name of a schema; told from content and name if None.
         limit: how many problems to keep in the report; all are counted.
+        kinds: the kinds of files that can be told; the core's own by default, `dialmill.pipelines.benchmarks.registry.file_kinds` has all.
 
     Returns:
         A report. A file that is missing, a folder, empty, cut off, binary or of no known kind is one clear problem in it.
@@ -108,24 +81,23 @@ def validate_file(path: str | Path, schema: str | None = None, limit: int = 20) 
         if path.suffix == ".parquet":
             _parquet(path, report)
         elif path.suffix in (".jsonl", ".ndjson"):
-            _lines(path, report)
+            _lines(path, report, kinds)
         elif path.suffix == ".zip":
-            _zip(path, report)
+            _zip(path, report, kinds)
         else:
-            _document(path.read_bytes(), path, report)
+            _document(path.read_bytes(), path, report, kinds)
     except OSError as error:
         report.add([Problem("", f"can't be read: {error.strerror or error}")])
     return report
 
 
-def _lines(path: Path, report: Report) -> None:
-    if report.schema is None:
-        report.schema = _line_kind(path)
+def _lines(path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
+    schema = report.schema = report.schema or _line_kind(path, kinds)
     seen: dict[str, int] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             report.records += 1
-            problems = validate_line(report.schema, line)
+            problems = validate_line(schema, line)
             report.add(problems, line=number)
             if report.schema == "dialogue" and not problems:
                 _twice(parse(line.rstrip(b"\r\n")), seen, number, report)
@@ -138,22 +110,17 @@ def _twice(record: dict[str, Any], seen: dict[str, int], number: int, report: Re
         report.add([Problem("dialogue_id", f"stands on line {first} already", show(record["dialogue_id"]))], line=number)
 
 
-def _line_kind(path: Path) -> str:
-    """The first line that is an object tells; without one, the folder does."""
+def _line_kind(path: Path, kinds: Sequence[FileKind]) -> str:
+    """The first line that is of a known kind tells; without one, the file's name does."""
     with path.open("rb") as stream:
         for line, _ in zip(stream, range(100), strict=False):
             try:
-                record = parse(line.rstrip(b"\r\n"))
+                found = by_content(kinds, parse(line.rstrip(b"\r\n")), lines=True)
             except JsonError:
                 continue
-            if isinstance(record, dict) and {"name", "section", "text"} == record.keys():
-                return "noesis-manuals"
-            for kind, marks in _LINES_BY_KEYS.items():
-                if isinstance(record, dict) and marks <= record.keys():
-                    return kind
-            if isinstance(record, dict) and {"turns", "reason"} & record.keys():
-                return "dialogue" if "turns" in record else "reject"
-    return "reject" if "rejects" in path.parts else "dialogue"
+            if found is not None:
+                return found
+    return by_name(kinds, path, lines=True) or "dialogue"
 
 
 def _parquet(path: Path, report: Report) -> None:
@@ -183,7 +150,7 @@ def _parquet(path: Path, report: Report) -> None:
         report.add([Problem("", str(error))])
 
 
-def _zip(path: Path, report: Report) -> None:
+def _zip(path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [name for name in archive.namelist() if name.endswith(".json") and not name.startswith("__MACOSX")]
@@ -191,18 +158,18 @@ def _zip(path: Path, report: Report) -> None:
                 report.add([Problem("", f"holds {len(members)} JSON files, one is expected: unpack it and validate the files")])
                 return
             report.path += "!" + members[0]
-            _document(archive.read(members[0]), Path(members[0]), report)
+            _document(archive.read(members[0]), Path(members[0]), report, kinds)
     except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted
         report.add([Problem("", "is no zip archive, or cut off" if isinstance(error, zipfile.BadZipFile) else str(error))])
 
 
-def _document(data: bytes, path: Path, report: Report) -> None:
+def _document(data: bytes, path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
     try:
         document = load_yaml(data) if path.suffix in (".yaml", ".yml") else parse(data)
     except (JsonError, ValueError) as error:
         report.add([Problem("", str(error))])
         return
-    report.schema = report.schema or _document_kind(document, path.name)
+    report.schema = report.schema or by_content(kinds, document, lines=False) or by_name(kinds, path, lines=False)
     if report.schema is None:
         report.unknown = True
         report.add([Problem("", f"is of no known kind; name one with --schema: {', '.join(names())}", show(document))])
@@ -223,51 +190,3 @@ def _document(data: bytes, path: Path, report: Report) -> None:
             for key, item in document.items():
                 if not checked.is_valid({key: item}):
                     report.add(checked.errors({key: item}))
-
-
-def _document_kind(document: Any, name: str) -> str | None:
-    """The kind of a JSON file by what its first item looks like, else by its name."""
-    if isinstance(document, list) and document:
-        first = document[0]
-        if isinstance(first, list) and (not first or (isinstance(first[0], dict) and "speaker" in first[0])):
-            return "dstc9-logs"
-        keys = first.keys() if isinstance(first, dict) else set()
-        if {"example-id", "messages-so-far"} <= keys:
-            message = first["messages-so-far"][0] if isinstance(first["messages-so-far"], list) and first["messages-so-far"] else {}
-            return "noesis-dstc8" if isinstance(message, dict) and "date" in message else "noesis"
-        for kind, marks in (
-            ("predictions-noesis", {"example-id", "candidate-ranking"}),
-            ("predictions-cgodial-sbd", {"dial_id", "turn_num", "bspn_gen"}),
-            ("noesis-conversations", {"conversation-id", "messages", "data-split"}),
-            ("noesis-courses", {"Course", "CourseTitle"}),
-            ("soloist", {"history", "reply"}),
-            ("soloist-inputs", {"history", "name"}),
-            ("soloist-labels", {"belief", "reply"}),
-            ("dstc9-labels", {"target"}),
-            ("multiwoz22", {"dialogue_id", "turns", "services"}),
-            ("risawoz", {"dialogue_id", "dialogue"}),
-        ):
-            if marks <= keys:
-                return kind
-    if isinstance(document, dict) and document:
-        if "dialmill" in document:
-            return "manifest"
-        if {"dialogue_id", "turns", "lineage"} <= document.keys():
-            return "dialogue"
-        if {"flow", "start", "nodes"} <= document.keys():
-            return "flow"
-        if "pairs" in document and document.keys() <= {"language", "pairs"}:
-            return "questions"
-        first = next(iter(document.values()))
-        if isinstance(first, list) and first and isinstance(first[0], dict) and {"sys_response", "usr_query"} & first[0].keys():
-            return "cgodial-fbd"
-        if isinstance(first, dict) and {"history", "true", "false"} <= first.keys():
-            return "cgodial-rbd"
-        if isinstance(first, dict) and "log_asr0" in first:
-            return "cgodial-sbd"
-        if isinstance(first, dict) and "log" in first:
-            return "multiwoz21"
-        inner = next(iter(first.values()), None) if isinstance(first, dict) else None
-        if isinstance(inner, dict) and "docs" in inner:
-            return "dstc9-knowledge"
-    return next((kind for pattern, kind in _BY_NAME.items() if fnmatch.fnmatch(name, pattern)), None)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from dialmill.perturbers.core.plugins import Registry
 from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.sources import registry as sources
+from dialmill.schemas.kinds import CORE, FileKind
 
 #: Built-in benchmarks: name -> "module:Class".
 _BUILT_IN = {
@@ -54,3 +57,21 @@ def load_recipe(name: str, file: str | None = None, settings: Iterable[str] = ()
         UsageError: an unknown benchmark or key, or a value that doesn't fit.
     """
     return get(name).load_recipe(file, settings)
+
+
+@functools.cache
+def file_kinds() -> tuple[FileKind, ...]:
+    """Every kind of file: the core's own, those of all sources, those of all benchmarks."""
+    declared = [sources.get(name).kinds for name in sources.names()] + [get(name).kinds for name in sorted(REGISTRY.entries)]
+    return (*CORE, *(kind for kinds in declared for kind in kinds))
+
+
+def owner(schema: str) -> Benchmark | None:
+    """The benchmark whose kind of file a schema is for, the first by name where several share it; None for another's."""
+    found = (get(name) for name in sorted(REGISTRY.entries))
+    return next((one for one in found if schema in (*one.compared, *(kind.schema for kind in one.kinds))), None)
+
+
+def compared() -> list[str]:
+    """The schemas of predictions that `dialmill validate --gold` takes."""
+    return sorted({schema for name in REGISTRY.entries for schema in get(name).compared})

@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     validate = commands.add_parser("validate", help="check a file of a known kind, ours or a source's, record by record")
     validate.add_argument("path", metavar="PATH", help="a file, or a folder whose files of known kinds are checked")
     validate.add_argument("--schema", metavar="NAME", help="see `dialmill list schemas`; inferred without")
-    validate.add_argument("--gold", metavar="DIR", help="for DSTC9 Track 1 predictions: the folder of the split, such as data_eval/test")
+    validate.add_argument("--gold", metavar="DIR", help="the folder of the right answers, where the benchmark compares predictions with them")
     _add_output_options(validate)
     validate.set_defaults(run=_validate)
 

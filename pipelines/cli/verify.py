@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dialmill.pipelines.benchmarks.cgodial import check as cgodial
-from dialmill.pipelines.benchmarks.dstc9 import check as dstc9
-from dialmill.pipelines.benchmarks.noesis.check import check_release
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.subsets import check_subsets
 from dialmill.pipelines.stages.overlap import measure, signature
@@ -42,10 +41,10 @@ class Findings:
         """For programs."""
         return {"ok": not self.problems, "checked": self.checked, "problems": self.problems}
 
-    def take(self, checked: list[str], problems: list[str]) -> None:
+    def take(self, found: Checked) -> None:
         """Takes over what another check found."""
-        self.checked += checked
-        self.problems += problems
+        self.checked += found.checked
+        self.problems += found.problems
 
     def add(self, report: Report) -> None:
         """Takes over a report on a file."""
@@ -53,34 +52,46 @@ class Findings:
 
 
 def validate_path(path: str, schema: str | None = None, gold: str | None = None) -> Findings:
-    """Validates a file, or all files of known kinds in a folder (others are named as not checked); files in the form of DSTC9 Track 1 also
-    against those beside them.
+    """Validates a file, or all files of known kinds in a folder (others are named as not checked), and what their benchmark asks beyond schemas.
 
     Args:
         path: a file or folder.
         schema: the schema to hold files to; told from each file if None.
-        gold: the folder of the split that predictions in the form of DSTC9 Track 1 are for; its number of instances and its snippets are compared.
+        gold: the right answers that predictions are for, where their benchmark compares the two.
 
     Raises:
-        UsageError: no schema has that name, or `gold` is no such folder.
+        UsageError: no schema has that name, or `gold` doesn't go with the file.
         InputError: the folder holds nothing to validate, or nothing of a known kind.
     """
     if schema is not None and schema not in names():
         raise UsageError(f"there is no schema {schema!r}; the known ones are: {', '.join(names())}")
+    if Path(path).is_dir():
+        return _validate_folder(path, schema)
     findings = Findings()
-    root = Path(path)
-    if not root.is_dir():
-        report = validate_file(path, schema)
-        findings.add(report)
-        if report.ok and report.schema == "dstc9-labels" and (gold is not None or root.name == "labels.json"):
-            findings.take(*dstc9.check_split(_gold_folder(gold) if gold is not None else root.parent, root, gold is None))
-        elif gold is not None and report.ok:
-            raise UsageError(f"--gold is for predictions in the form of DSTC9 Track 1, and {path} is of {report.schema}")
+    report = _validate(Path(path), schema)
+    findings.add(report)
+    if not report.ok or report.schema is None:
         return findings
-    members = [item for item in sorted(root.rglob("*")) if item.is_file() and item.suffix in _KNOWN]
+    owner = benchmarks.owner(report.schema)
+    if gold is not None:
+        if owner is None or report.schema not in owner.compared:
+            raise UsageError(f"--gold is for files of {', '.join(benchmarks.compared())}, and {path} is of {report.schema}")
+        findings.take(owner.compare(Path(path), report.schema, Path(gold)))
+    elif owner is not None:
+        findings.take(owner.check_file(Path(path), report.schema, lambda beside: _validate(beside).ok))
+    return findings
+
+
+def _validate(path: Path, schema: str | None = None) -> Report:
+    return validate_file(path, schema, kinds=benchmarks.file_kinds())
+
+
+def _validate_folder(path: str, schema: str | None) -> Findings:
+    findings = Findings()
+    members = [item for item in sorted(Path(path).rglob("*")) if item.is_file() and item.suffix in _KNOWN]
     if not members:
         raise InputError(path, "holds no .json, .jsonl, .parquet, .zip or .yaml file", "name a file")
-    reports = {member: validate_file(member, schema) for member in members}
+    reports = {member: _validate(member, schema) for member in members}
     strange = [member for member, report in reports.items() if report.unknown]
     if len(strange) == len(members):
         raise InputError(path, f"holds no file of a known kind, only {', '.join(one.name for one in strange[:3])}", "name the kind with --schema")
@@ -90,24 +101,10 @@ def validate_path(path: str, schema: str | None = None, gold: str | None = None)
         if member not in strange:
             findings.add(report)
     for member, report in reports.items():
-        logs = reports.get(member.with_name("logs.json"))
-        if member.name == "labels.json" and report.ok and report.schema == "dstc9-labels" and (logs is None or logs.ok):
-            findings.take(*dstc9.check_split(member.parent))
-        if report.ok and report.schema == "dstc9-knowledge":
-            findings.checked += dstc9.remarks(member)
+        owner = benchmarks.owner(report.schema) if report.ok and report.schema is not None else None
+        if owner is not None and report.schema is not None:
+            findings.take(owner.check_file(member, report.schema, lambda beside: beside not in reports or reports[beside].ok))
     return findings
-
-
-def _gold_folder(gold: str) -> Path:
-    """The folder of a split, from the user.
-
-    Raises:
-        UsageError: it has neither logs nor labels.
-    """
-    folder = Path(gold)
-    if not any((folder / name).is_file() for name in ("logs.json", "labels.json")):
-        raise UsageError(f"{gold}: has neither logs.json nor labels.json; name the folder of a split, such as data_eval/test")
-    return folder
 
 
 def verify_folder(folder: str) -> Findings:
@@ -132,15 +129,19 @@ def verify_folder(folder: str) -> Findings:
         _check_records(root, manifest, findings)
     if not findings.problems:
         _check_overlap(root, manifest, findings)
-    if not findings.problems and "candidates" in manifest["recipe"]:
-        findings.take(*check_release(root, manifest))
     if not findings.problems:
-        findings.take(*cgodial.check_release(root, manifest))
+        findings.take(Checked(*check_subsets(root, manifest)))
     if not findings.problems:
-        findings.take(*check_subsets(root, manifest))
-    if not findings.problems and manifest["benchmark"] == "dstc9-track1":
-        findings.take(*dstc9.check_release(root))
+        findings.take(_check_release(root, manifest))
     return findings
+
+
+def _check_release(root: Path, manifest: dict[str, Any]) -> Checked:
+    """What the benchmark asks of its release. One of a plug-in that isn't installed here can't be asked."""
+    name = manifest["benchmark"]
+    if name not in benchmarks.REGISTRY.entries:
+        return Checked([f"the release is not checked beyond its schemas: this installation has no benchmark {name!r}"])
+    return benchmarks.get(name).check_release(root, manifest)
 
 
 def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> None:

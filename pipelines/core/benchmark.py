@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.resources
 from abc import ABC
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from dialmill.perturbers.core.contract import Perturber
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.counters import Books
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.params import recipe_params
@@ -20,6 +22,7 @@ from dialmill.pipelines.core.source import Source
 from dialmill.pipelines.core.stage import Out
 from dialmill.pipelines.core.subsets import subset_files
 from dialmill.schemas import Dialogue
+from dialmill.schemas.kinds import FileKind
 
 #: A shard of an output holds about this many bytes of input.
 SHARD_BYTES = 48 << 20
@@ -63,6 +66,10 @@ class Benchmark(ABC):
     name: ClassVar[str]
     about: ClassVar[str]  #: one line for `dialmill list benchmarks`
     paper: ClassVar[str] = ""
+    #: The kinds of its files, of its release and of predictions, that `dialmill validate` holds to a schema.
+    kinds: ClassVar[tuple[FileKind, ...]] = ()
+    #: The schemas of files that `compare` takes.
+    compared: ClassVar[tuple[str, ...]] = ()
 
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
@@ -112,6 +119,29 @@ class Benchmark(ABC):
     def check(self, job: Job) -> None:
         """Raises `DialmillError` where this benchmark can't be built from the job's inputs."""
         return
+
+    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
+        """What `dialmill verify` finds out about the release in an output folder, beyond its files' schemas. The manifest is valid, and every file is
+        as it says."""
+        return Checked()
+
+    def check_file(self, path: Path, schema: str, sound: Callable[[Path], bool]) -> Checked:
+        """What `dialmill validate` finds out about a file of one of this benchmark's kinds beyond its schema, from what stands beside it too.
+
+        Args:
+            path: a file that is as its schema has it.
+            schema: the name of that schema.
+            sound: whether a file beside it is as its own schema has it.
+        """
+        return Checked()
+
+    def compare(self, path: Path, schema: str, gold: Path) -> Checked:
+        """What `dialmill validate --gold` finds out about predictions, of a schema that `compared` names, beside the right answers.
+
+        Raises:
+            UsageError: `gold` is no such folder.
+        """
+        return Checked()
 
     def source(self, source: Source, recipe: Recipe) -> Source:
         """The source as this benchmark reads it, where the recipe has a say in what it gives."""

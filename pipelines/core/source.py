@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from dialmill.schemas import Dialogue
+from dialmill.schemas.kinds import FileKind
 
 Kind = Literal["dialogue", "acts", "split", "links", "form"]
 #: What a file is to a source: it holds dialogues (or a log of them), their acts, the ids of a split, reply links of a log, or a log that is read in
@@ -40,6 +41,8 @@ class Source(ABC):
     language: ClassVar[str]
     licence: ClassVar[str]
     about: ClassVar[str]  #: one line for `dialmill list sources`
+    #: The kinds of its files that `dialmill validate` holds to a schema.
+    kinds: ClassVar[tuple[FileKind, ...]] = ()
 
     @abstractmethod
     def role(self, path: str, head: str) -> Role | None:

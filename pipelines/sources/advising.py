@@ -16,6 +16,7 @@ from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.core.unknown import known
 from dialmill.pipelines.sources.reading import Notes, json_array_items, json_kind, load_dialogue, load_record, official_split, take, take_if
 from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.kinds import ANY, FileKind
 
 _SPLITS = {"train": b"train", "dev": b"valid", "valid": b"valid", "test": b"test"}
 _LABELS = ("Accept", "Reject", "No Decision Yet")
@@ -41,6 +42,7 @@ class Advising(Source):
     language = "en"
     licence = "Apache-2.0"
     about = "advising conversations with paraphrases, personas and a course catalogue (a layout of ours with DSTC7's field names)"
+    kinds = (FileKind("noesis-courses", ([{"Course": ANY, "CourseTitle": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:
         if not path.endswith(".json") or not head.lstrip().startswith("["):

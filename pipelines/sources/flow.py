@@ -31,6 +31,7 @@ from dialmill.pipelines.sources.reading import (
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import OOS
 from dialmill.schemas.flow import REJECTED, FlowError, read_flow
+from dialmill.schemas.kinds import ANY, FileKind
 
 #: The prefix of the label that names the node of a turn: the intent of a user turn, the action of a system turn.
 NODE = "node:"
@@ -51,6 +52,7 @@ class Flows(Source):
     language = "zh, en"
     licence = "Apache-2.0"
     about = "dialogue flows (YAML or JSON), of which dialogues are walked, and agent logs in the form of CGoDial's flow-based part"
+    kinds = (FileKind("flow", ({"flow": ANY, "start": ANY, "nodes": ANY},)),)
 
     def __init__(self, size: Callable[[str, str], int | None] | None = None) -> None:
         """`size` is how many dialogues of a split are walked of a flow; None, or none for a split, leaves it to the flow."""

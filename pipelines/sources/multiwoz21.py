@@ -32,6 +32,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, Tokens, settle
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
+from dialmill.schemas.kinds import ANY, FileKind
 
 _LIST = re.compile(r"(train|val|valid|dev|test)ListFile(?:\.json|\.txt)?", re.IGNORECASE)
 _DATA = re.compile(r"(data|train|val|valid|dev|test)\.json", re.IGNORECASE)
@@ -54,6 +55,7 @@ class MultiWoz21(Source):
     language = "en"
     licence = "MIT"
     about = "MultiWOZ 2.1, data.json layout (also ConvLab-2's parts and modified copies), whole or zipped"
+    kinds = (FileKind("multiwoz21", ({ANY: {"log": ANY}},), ("data.json",)),)
 
     def role(self, path: str, head: str) -> Role | None:
         name = file_name(path)

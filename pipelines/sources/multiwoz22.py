@@ -30,6 +30,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim
 from dialmill.schemas import Act, Dialogue
+from dialmill.schemas.kinds import ANY, FileKind
 
 _SERVICES = "|".join(sorted({*multiwoz.DOMAINS, "bus"}))
 # The same layout is the Schema-Guided Dialogue corpus', whose services are called "Hotels_2" and whose ids "1_00000".
@@ -44,6 +45,7 @@ class MultiWoz22(Source):
     language = "en"
     licence = "MIT"
     about = "MultiWOZ 2.2, schema-guided layout: dialogues_NNN.json with frames, and dialog_acts.json"
+    kinds = (FileKind("multiwoz22", ([{"dialogue_id": ANY, "turns": ANY, "services": ANY}],), ("dialogues_*.json",)),)
 
     def role(self, path: str, head: str) -> Role | None:
         name, start = file_name(path), opening(head)

@@ -35,6 +35,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
+from dialmill.schemas.kinds import ANY, FileKind
 
 #: The pseudo-domain of greetings and the like.
 GENERAL = "通用"
@@ -54,6 +55,7 @@ class RiSAWOZ(Source):
     language = "zh"
     licence = "CC BY-NC 4.0"
     about = "RiSAWOZ, original layout (Chinese, 12 domains); its data may not be used commercially"
+    kinds = (FileKind("risawoz", ([{"dialogue_id": ANY, "dialogue": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:
         name, start = file_name(path), opening(head)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from dialmill.perturbers.insertion.questions import held_out
-from dialmill.pipelines.benchmarks.cgodial.check import check_release
+from dialmill.pipelines.benchmarks import registry as benchmarks
 
 from tests.pipelines.tools import DATA, manifest, plain
 
@@ -28,7 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_what_was_built_is_sound(name: str, built: dict[str, Path]) -> None:
-    checked, problems = check_release(built[name], manifest(built[name]))
+    checked, problems = benchmarks.get(f"cgodial-{name}").check_release(built[name], manifest(built[name]))
     assert len(checked) == 1 and not problems
 
 
@@ -83,9 +83,5 @@ def test_what_is_wrong_is_told(name: str, file: str, damage: Callable[[Any], obj
     document = json.loads((folder / file).read_text("utf-8"))
     damage(document)
     (folder / file).write_text(json.dumps(document, ensure_ascii=False), "utf-8")
-    checked, problems = check_release(folder, manifest(folder))
+    checked, problems = benchmarks.get(f"cgodial-{name}").check_release(folder, manifest(folder))
     assert not checked and any(told in problem for problem in problems), problems
-
-
-def test_other_benchmarks_are_left_alone(tmp_path: Path) -> None:
-    assert check_release(tmp_path, {"benchmark": "raddle", "recipe": {}}) == ([], [])

@@ -221,7 +221,7 @@ def test_manual_pages(tmp_path: Path) -> None:
     plain("noesis-ubuntu", [LOGS], tmp_path / "out", "links=annotated", f"knowledge={tmp_path / 'man'}", "subtasks=5")
     path = tmp_path / "out/release/ubuntu_manuals.jsonl"
     assert json.loads(path.read_text()) == {"name": "frob", "section": "1", "text": "NAME\nfrob - turn"}
-    assert validate_file(path).ok and call("verify", tmp_path / "out").code == 0
+    assert validate_file(path, "noesis-manuals").ok and call("validate", path).code == 0 and call("verify", tmp_path / "out").code == 0
 
 
 def test_subtask_5_is_subtask_1_with_knowledge(ubuntu: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dialmill.schemas.validate import validate_file
+
+from tests.schemas.cases import validate_file
 
 
 @pytest.mark.parametrize(

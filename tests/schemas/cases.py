@@ -1,12 +1,18 @@
-"""The good and bad instances in fixtures/, as test parameters."""
+"""The good and bad instances in fixtures/, as test parameters, and validation with all kinds of files known."""
 
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from dialmill.pipelines.benchmarks.registry import file_kinds
+from dialmill.schemas import validate
+
+validate_file = functools.partial(validate.validate_file, kinds=file_kinds())
 
 FIXTURES = Path(__file__).with_name("fixtures")
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
-from dialmill.schemas.files import validate_file
 from dialmill.schemas.flow import FlowError, fields, flow_problems, read_flow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.schemas.cases import validate_file
 
 FLOWS = sorted((Path(__file__).parents[2] / "data" / "flow").glob("*.yaml"))
 SMALL: dict[str, Any] = {

@@ -25,14 +25,13 @@ from dialmill.schemas.validate import (
     dialogue_problems,
     load,
     parse,
-    validate_file,
     validate_line,
     validator,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.schemas.cases import good
+from tests.schemas.cases import good, validate_file
 from tests.strategies import PARAMS, dialogues
 
 ODD_NUMBERS = [3.0, 1e300, float("nan"), float("inf"), True, False, -1, 0, 2**70]

@@ -1,4 +1,4 @@
-"""What `dialmill verify` asks of the release files of the CGoDial benchmarks, beyond their schemas."""
+"""What `dialmill verify` asks of the release files of the CGoDial benchmarks, beyond their schemas: a check for each of the three."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from dialmill.perturbers.insertion.questions import held_out
 from dialmill.pipelines.benchmarks.cgodial import ambiguity as retrieval
 from dialmill.pipelines.benchmarks.cgodial import slots_release as slots
 from dialmill.pipelines.candidates import audit
+from dialmill.pipelines.core.checked import Checked
 from dialmill.schemas.flow import REJECTED
 
 #: Faults told of a file, at most.
 _MOST = 20
 
 
-def check_release(root: Path, manifest: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """(what was checked, what is wrong) with the release of a CGoDial folder; nothing of another benchmark."""
-    check = {"cgodial-fbd": _flows, "cgodial-rbd": _retrieval, "cgodial-sbd": _slots}.get(manifest["benchmark"])
-    if check is None:
-        return [], []
-    told, faults = check(root, manifest["recipe"])
+def _found(told: str, faults: Iterator[str]) -> Checked:
+    """The first faults, or what holds where there are none."""
     problems = [fault for fault, _ in zip(faults, range(_MOST), strict=False)]
-    return ([] if problems else [told]), problems
+    return Checked([] if problems else [told], problems)
 
 
 def _load(path: Path) -> Any:
@@ -44,8 +41,9 @@ def _listed(root: Path, lists: Mapping[str, Path], names: Iterable[str]) -> Iter
         yield f"{name} has a dialogue and stands in no list of a split" if name in there else f"{name} stands in a list and has no dialogue"
 
 
-def _flows(root: Path, recipe: Mapping[str, Any]) -> tuple[str, Iterator[str]]:
-    return "release: every dialogue of a flow stands in one split, and int2act.json has its intents", _flow_faults(root)
+def check_flows(root: Path) -> Checked:
+    """Flow-based dialogues: lists of splits, and intents."""
+    return _found("release: every dialogue of a flow stands in one split, and int2act.json has its intents", _flow_faults(root))
 
 
 def _flow_faults(root: Path) -> Iterator[str]:
@@ -62,8 +60,9 @@ def _flow_faults(root: Path) -> Iterator[str]:
                     yield f"{folder.relative_to(root)}: {name}, turn {at}: int2act.json has no intent {intent!r}"
 
 
-def _retrieval(root: Path, recipe: Mapping[str, Any]) -> tuple[str, Iterator[str]]:
-    return "release: candidates are distinct, as many as due, and blind rankers don't find the right ones", _retrieval_faults(root, recipe)
+def check_retrieval(root: Path, recipe: Mapping[str, Any]) -> Checked:
+    """Retrieval-based dialogues: candidates, and whether they give answers away."""
+    return _found("release: candidates are distinct, as many as due, and blind rankers don't find the right ones", _retrieval_faults(root, recipe))
 
 
 def _retrieval_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
@@ -90,9 +89,10 @@ def _retrieval_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
         yield from audit.suspicions(f"release/ecd_{name}_subtask_1.json", audit.rates(total))
 
 
-def _slots(root: Path, recipe: Mapping[str, Any]) -> tuple[str, Iterator[str]]:
+def check_slots(root: Path, recipe: Mapping[str, Any]) -> Checked:
+    """Slot-based dialogues: lists of splits, versions, and held-out questions."""
     told = "release: every dialogue stands in one split, its versions differ in what is heard alone, held-out questions are met in testing alone"
-    return told, _slot_faults(root, recipe)
+    return _found(told, _slot_faults(root, recipe))
 
 
 def _slot_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:

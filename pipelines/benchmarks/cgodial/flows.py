@@ -9,14 +9,17 @@ that a log came with.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 import msgspec
+from dialmill.pipelines.benchmarks.cgodial.check import check_flows
 from dialmill.pipelines.benchmarks.cgodial.flows_scorer import Flows as _Scorer
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
@@ -28,6 +31,7 @@ from dialmill.pipelines.sources.flow import NODE, Flows
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import STANDARD, unpack
 from dialmill.schemas.flow import REJECTED, FlowError, read_flow
+from dialmill.schemas.kinds import ANY, FileKind
 
 #: The suite whose variants are the transcripts of a turn.
 ASR = "asr"
@@ -44,6 +48,15 @@ class CgodialFbd(Benchmark):
     about = "CGoDial, flow-based: dialogues along the tree of a flow, the user node to be told from noisy speech"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
+    kinds = (
+        FileKind("cgodial-fbd", ({ANY: [{"sys_response": ANY}]}, {ANY: [{"usr_query": ANY}]}), ("*.jsonasr.json",)),
+        FileKind("cgodial-intents", (), (INTENTS,)),
+        FileKind("cgodial-hard-flows", (), ("hard_data_id.json",)),
+        FileKind("cgodial-ids", (), ("*_ids.json",)),
+    )
+
+    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
+        return check_flows(folder)
 
     def scorer(self) -> type[Scorer]:
         return _Scorer

@@ -9,21 +9,24 @@ stand in a random order and are told by their ids. CGoDial's loader puts the rig
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from dialmill.perturbers import Skipped, variants
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.pipelines.benchmarks.cgodial import ambiguity as retrieval
+from dialmill.pipelines.benchmarks.cgodial.check import check_retrieval
 from dialmill.pipelines.benchmarks.cgodial.flows import keyed
 from dialmill.pipelines.benchmarks.cgodial.retrieval_scorer import Retrieval as _Scorer
 from dialmill.pipelines.benchmarks.shared import ranking_predictor
 from dialmill.pipelines.candidates import audit
 from dialmill.pipelines.candidates.examples import Example, example_number, option, record, release_path
 from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.counters import Books
 from dialmill.pipelines.core.errors import InputError, RecordError, UsageError
 from dialmill.pipelines.core.predictor import Predictor
@@ -36,6 +39,7 @@ from dialmill.pipelines.core.subsets import HARD as TEST_HARD
 from dialmill.pipelines.core.subsets import repeated, subset_files
 from dialmill.schemas import Dialogue, Step
 from dialmill.schemas.dialogue import unpack
+from dialmill.schemas.kinds import ANY, FileKind
 
 #: The suite whose text the release has.
 SPOKEN = "spoken"
@@ -75,6 +79,13 @@ class CgodialRbd(Benchmark):
     about = "CGoDial, retrieval-based: the hardest examples of the E-commerce Dialogue Corpus, spoken, with 2 or 10 candidates"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
+    kinds = (
+        FileKind("cgodial-rbd", ({ANY: {"history": ANY, "true": ANY, "false": ANY}},)),
+        FileKind("cgodial-hard-examples", (), ("hard_dialog_id.json",)),
+    )
+
+    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
+        return check_retrieval(folder, manifest["recipe"])
 
     def scorer(self) -> type[Scorer]:
         return _Scorer

@@ -9,17 +9,20 @@ the names that CGoDial's loader reads: ``release/data/processed/data_for_damd.js
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from dialmill.perturbers import Chain, OptionError, Perturber, get
 from dialmill.pipelines.benchmarks.cgodial import slots_release as slots
+from dialmill.pipelines.benchmarks.cgodial.check import check_slots
 from dialmill.pipelines.benchmarks.cgodial.flows import keyed, needs_written
 from dialmill.pipelines.benchmarks.cgodial.slots_scorer import SlotBased as _Scorer
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
@@ -28,6 +31,7 @@ from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Item, Out, Stage, read_milled, unsqueeze
 from dialmill.schemas import Dialogue
 from dialmill.schemas.dialogue import STANDARD, unpack
+from dialmill.schemas.kinds import ANY, FileKind
 
 #: The suite whose variants are the versions besides the written one.
 SPOKEN = "spoken"
@@ -88,6 +92,16 @@ class CgodialSbd(Benchmark):
     about = "CGoDial, slot-based: RiSAWOZ with questions for external knowledge, out-of-scope turns and spoken noise, in four versions"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
+    kinds = (
+        FileKind("cgodial-sbd", ({ANY: {"log": ANY, "log_asr0": ANY}},), ("data_for_damd.json",)),
+        FileKind("cgodial-slots", (), ("slot_value_set.json",)),
+        FileKind("cgodial-hard-slots", (), ("hard_data_id_sorted.json",)),
+        FileKind("cgodial-ids", (), ("*ListFile.json",)),
+        FileKind("predictions-cgodial-sbd", ([{"dial_id": ANY, "turn_num": ANY, "bspn_gen": ANY}],)),
+    )
+
+    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
+        return check_slots(folder, manifest["recipe"])
 
     def scorer(self) -> type[Scorer]:
         return _Scorer

@@ -9,17 +9,21 @@ Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from dialmill.perturbers.insertion.knowledge import SEEKING, KnowledgeBase, own_base
 from dialmill.perturbers.insertion.knowledge.perturber import is_held_out
 from dialmill.pipelines.benchmarks.dstc9 import predictor
+from dialmill.pipelines.benchmarks.dstc9.check import check_file, check_release, compare
 from dialmill.pipelines.benchmarks.dstc9.instances import Instance, instances, sampled
+from dialmill.pipelines.benchmarks.dstc9.kinds import KINDS, KNOWLEDGE, LABELS, LOGS, OUTPUT_SCHEMA, PREDICTIONS
 from dialmill.pipelines.benchmarks.dstc9.recipe import SEEN, Dstc9Recipe
 from dialmill.pipelines.benchmarks.dstc9.scorer import Dstc9 as _Scorer
 from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
@@ -34,7 +38,7 @@ DATA, EVAL, TWINS = "release/data", "release/data_eval", "release/data_twins"
 _FOLDERS = {"train": f"{DATA}/train", "valid": f"{DATA}/val", "test": f"{EVAL}/test"}
 _TWINS = f"{TWINS}/test"
 #: What each data root has beside its splits.
-_SHARED = {"knowledge.json": "dstc9-knowledge", "output_schema.json": "dstc9-output-schema"}
+_SHARED = {"knowledge.json": KNOWLEDGE, "output_schema.json": OUTPUT_SCHEMA}
 #: The data roots of the subsets.
 _SUBSET_ROOTS = {FEW: (DATA,), HARD: (EVAL, TWINS)}
 
@@ -43,6 +47,18 @@ class Dstc9Track1(Benchmark):
     name = "dstc9-track1"
     about = "DSTC9 Track 1: knowledge-seeking turns on MultiWOZ (or any corpus), snippet selection, grounded answers; unseen and spoken test data"
     paper = "Kim et al. (2021), Beyond Domain APIs: Task-oriented Conversational Modeling with Unstructured Knowledge Access Track in DSTC9"
+
+    kinds = KINDS
+    compared = (LABELS, PREDICTIONS)
+
+    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
+        return Checked(*check_release(folder))
+
+    def check_file(self, path: Path, schema: str, sound: Callable[[Path], bool]) -> Checked:
+        return check_file(path, schema, sound)
+
+    def compare(self, path: Path, schema: str, gold: Path) -> Checked:
+        return compare(path, gold)
 
     def scorer(self) -> type[Scorer]:
         return _Scorer
@@ -103,8 +119,8 @@ class Dstc9Track1(Benchmark):
             found |= {f"{root}/{name}": schema for name, schema in _SHARED.items()}
         for folder in (*_FOLDERS.values(), _TWINS):
             hide = "labels/" if blind and folder.endswith("/test") else ""
-            found[f"{folder}/logs.json"] = "dstc9-logs"
-            found[f"{hide}{folder}/labels.json"] = "dstc9-labels"
+            found[f"{folder}/logs.json"] = LOGS
+            found[f"{hide}{folder}/labels.json"] = LABELS
         return found
 
 

@@ -7,13 +7,16 @@ knowledge.json. Its warning about properties of non-targets besides `target` is 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from dialmill.perturbers.insertion.knowledge import KnowledgeBase, KnowledgeError, load
 from dialmill.perturbers.insertion.knowledge.base import title_key
+from dialmill.pipelines.benchmarks.dstc9.kinds import KNOWLEDGE, LABELS
 from dialmill.pipelines.benchmarks.dstc9.recipe import SEEN
+from dialmill.pipelines.core.checked import Checked
+from dialmill.pipelines.core.errors import UsageError
 
 #: Problems of one kind in one file that are told one by one.
 _SHOWN = 10
@@ -52,6 +55,29 @@ def check_split(folder: Path, labels: Path | None = None, gold: bool = True) -> 
             problems += inconsistent(logs, found, base, shown)
     targets = sum(label["target"] for label in found)
     return ([] if problems else [f"{shown}: {len(found)} instances, {targets} of them targets, whose snippets are all there"]), problems
+
+
+def check_file(path: Path, schema: str, sound: Callable[[Path], bool]) -> Checked:
+    """What `dialmill validate` asks of a file: of a split's labels that they fit what stands beside them, of a knowledge base its remarks."""
+    if schema == KNOWLEDGE:
+        return Checked(remarks(path))
+    logs = path.with_name("logs.json")
+    if schema != LABELS or path.name != "labels.json":
+        return Checked()
+    if logs.is_file() and not sound(logs):
+        return Checked([f"{path}: not compared with {logs.name} beside it, which is at fault"])
+    return Checked(*check_split(path.parent))
+
+
+def compare(path: Path, gold: Path) -> Checked:
+    """What `dialmill validate --gold` asks of predictions for a split.
+
+    Raises:
+        UsageError: the folder has neither logs nor labels.
+    """
+    if not any((gold / name).is_file() for name in ("logs.json", "labels.json")):
+        raise UsageError(f"{gold}: has neither logs.json nor labels.json; name the folder of a split, such as data_eval/test")
+    return Checked(*check_split(gold, path, gold=False))
 
 
 def _read(path: Path) -> list[Any]:

@@ -17,7 +17,7 @@ from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.predictor import Made, Task
 
 #: How snippets are ranked.
-BASELINES = ("bm25", *sorted(set(RANKERS) - {"bm25"}))
+BASELINES: tuple[str, ...] = ("bm25", *sorted(set(RANKERS) - {"bm25"}))
 _ROOTS = ("release/data", "release/data_eval", "data", "data_eval", "")
 _HARD_ROOTS = ("release/test_hard/data_eval",)
 _FOLDERS = {"train": ("train",), "valid": ("val",), "test": ("test", "val")}

@@ -8,11 +8,14 @@ with train; ``advising_test_case1_subtask_N.json`` do (the organisers' first tes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.pipelines.benchmarks.noesis import kinds
+from dialmill.pipelines.benchmarks.noesis.check import check_release
 from dialmill.pipelines.benchmarks.noesis.recipe import AdvisingRecipe
 from dialmill.pipelines.benchmarks.noesis.release import release_files, schema_of, split_of
 from dialmill.pipelines.benchmarks.noesis.scorer import NoesisAdvising as _Scorer
@@ -24,6 +27,7 @@ from dialmill.pipelines.candidates.examples import Example, example_number, rele
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.predictor import Predictor
@@ -50,6 +54,10 @@ class NoesisAdvising(Benchmark):
     about = "DSTC7 Task 1 and DSTC8 Track 2, Advising: the advisor's next utterance among candidates, in many wordings"
     paper = "Gunasekara et al. (2019), DSTC7 Task 1: Noetic End-to-End Response Selection"
     takes_records = True
+    kinds = kinds.KINDS
+
+    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
+        return Checked(*check_release(folder, manifest))
 
     def scorer(self) -> type[Scorer]:
         return _Scorer
@@ -80,7 +88,7 @@ class NoesisAdvising(Benchmark):
     def expected(self, recipe: Recipe) -> dict[str, str]:
         assert isinstance(recipe, AdvisingRecipe)
         found = release_files("advising", recipe.subtasks, (CASE1, ""), recipe.form, recipe.held_out_labels)
-        found[CONVERSATIONS] = "noesis-conversations"
+        found[CONVERSATIONS] = kinds.CONVERSATIONS
         return found | subset_files(found, recipe.few_shot, self.split_of)
 
     def split_of(self, path: str) -> str | None:

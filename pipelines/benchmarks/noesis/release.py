@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from dialmill.pipelines.benchmarks.noesis.kinds import CONVERSATIONS, COURSES, DATED_EXAMPLES, EXAMPLES, MANUALS
 from dialmill.pipelines.candidates.examples import SPLIT_NAMES, release_path
 
 
@@ -16,7 +17,7 @@ def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str
             for case in test_cases if split == "test" else ("",):
                 path = release_path(corpus, split, subtask, case)
                 where = "labels/" if blind and split == "test" else ""
-                found[path] = "noesis" if form == "dstc7" else "noesis-dstc8"
+                found[path] = EXAMPLES if form == "dstc7" else DATED_EXAMPLES
                 found[where + path.removesuffix(".json") + ".targets.tsv"] = ""
                 if split == "test":
                     found[where + responses_path(path)] = ""
@@ -28,6 +29,7 @@ def responses_path(path: str) -> str:
     return path.replace("_test", "_responses").removesuffix(".json") + ".tsv"
 
 
+_BY_ENDING = {"_conversations.json": CONVERSATIONS, "_courses.json": COURSES, "manuals.jsonl": MANUALS}
 _SPLIT = re.compile(r"/(?:ubuntu|advising)_(train|dev|test|responses)_(?:.*subtask_|conversations)")
 
 
@@ -39,6 +41,4 @@ def split_of(path: str) -> str | None:
 
 def schema_of(path: str) -> str | None:
     """The schema of a release file by its name."""
-    return {"_conversations.json": "noesis-conversations", "_courses.json": "noesis-courses", "manuals.jsonl": "noesis-manuals"}.get(
-        next((end for end in ("_conversations.json", "_courses.json", "manuals.jsonl") if path.endswith(end)), "")
-    )
+    return next((schema for ending, schema in _BY_ENDING.items() if path.endswith(ending)), None)

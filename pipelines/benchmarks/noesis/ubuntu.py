@@ -8,11 +8,13 @@ Release files: ``release/ubuntu_{train,dev,test}_subtask_N.json``, ground truth 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
-from dialmill.pipelines.benchmarks.noesis import manuals
+from dialmill.pipelines.benchmarks.noesis import kinds, manuals
+from dialmill.pipelines.benchmarks.noesis.check import check_release
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
 from dialmill.pipelines.benchmarks.noesis.release import release_files, schema_of, split_of
 from dialmill.pipelines.benchmarks.noesis.scorer import NoesisUbuntu as _Scorer
@@ -24,6 +26,7 @@ from dialmill.pipelines.candidates.examples import Example, example_number, rele
 from dialmill.pipelines.candidates.keys import hashes
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
@@ -44,6 +47,10 @@ class NoesisUbuntu(Benchmark):
     about = "DSTC7 Task 1 and DSTC8 Track 2, Ubuntu: conversations taken out of IRC logs, the next utterance among candidates"
     paper = "Gunasekara et al. (2019), DSTC7 Task 1: Noetic End-to-End Response Selection"
     takes_records = True
+    kinds = kinds.KINDS
+
+    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
+        return Checked(*check_release(folder, manifest))
 
     def scorer(self) -> type[Scorer]:
         return _Scorer
@@ -72,7 +79,7 @@ class NoesisUbuntu(Benchmark):
         found |= subset_files(found, recipe.few_shot, self.split_of)
         if recipe.form == "dstc7" and 2 in recipe.subtasks:
             found[POOL] = ""
-        return found | ({MANUALS: "noesis-manuals"} if recipe.knowledge else {})
+        return found | ({MANUALS: kinds.MANUALS} if recipe.knowledge else {})
 
     def split_of(self, path: str) -> str | None:
         return split_of(path)

@@ -21,6 +21,7 @@ from dialmill.pipelines.scoring.soloist import DOMAINS, delexicalised, one_line
 from dialmill.pipelines.scoring.turns import Raddle as _Scorer
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import OOS
+from dialmill.schemas.kinds import ANY, FileKind
 
 #: The suite of out-of-domain utterances, the one besides `standard` that has training data.
 OOD = "ood"
@@ -32,6 +33,12 @@ class Raddle(Benchmark):
     name = "raddle"
     about = "RADDLE: few-shot single-domain MultiWOZ tasks and perturbed test sets, as SOLOIST turns"
     paper = "Peng et al. (2021), RADDLE: An Evaluation Benchmark and Analysis Platform for Robust Task-oriented Dialog Systems"
+
+    kinds = (
+        FileKind("soloist", ([{"history": ANY, "reply": ANY}],), ("*.soloist.json",)),
+        FileKind("soloist-inputs", ([{"history": ANY, "name": ANY}],)),
+        FileKind("soloist-labels", ([{"belief": ANY, "reply": ANY}],)),
+    )
 
     def scorer(self) -> type[Scorer]:
         return _Scorer

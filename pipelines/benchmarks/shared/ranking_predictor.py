@@ -16,7 +16,7 @@ from dialmill.pipelines.baselines.rankers import RANKERS, Ranker, Searcher, rank
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.predictor import Made, Task
 
-BASELINES = ("tfidf", *sorted(set(RANKERS) - {"tfidf"}))
+BASELINES: tuple[str, ...] = ("tfidf", *sorted(set(RANKERS) - {"tfidf"}))
 _SPLITS = {"valid": "dev"}
 _FILE = re.compile(r"[a-z]+_(train|dev|test)_?(.*subtask_(\d+))\.json")
 #: Candidates of a shared pool that are listed, as the task asks for.

@@ -18,7 +18,7 @@ from dialmill.schemas import STANDARD, Dialogue, Turn
 from dialmill.schemas.dialogue import SlotValues, decode
 
 #: All parts; or states alone, or labels alone, in the smaller format of labels.
-BASELINES = ("tracker", "classifier")
+BASELINES: tuple[str, ...] = ("tracker", "classifier")
 #: Training dialogues of a suite, at most; files are in the order of a hash, so that the first ones are a random choice.
 _MOST = 3000
 #: Similar training turns among which one of the same domain is looked for.

@@ -1,0 +1,16 @@
+"""The kinds of files of DSTC9 Track 1, and how one is told."""
+
+from __future__ import annotations
+
+from dialmill.schemas.kinds import ANY, FileKind
+
+LOGS, LABELS, KNOWLEDGE, OUTPUT_SCHEMA = "dstc9-logs", "dstc9-labels", "dstc9-knowledge", "dstc9-output-schema"
+#: Predictions, which have the form of labels; told from them by `--schema` alone.
+PREDICTIONS = "predictions-dstc9"
+
+KINDS = (
+    FileKind(LOGS, ([[{"speaker": ANY}]],), ("logs.json",)),
+    FileKind(LABELS, ([{"target": ANY}],), ("labels.json",)),
+    FileKind(KNOWLEDGE, ({ANY: {ANY: {"docs": ANY}}},), ("knowledge.json",)),
+    FileKind(OUTPUT_SCHEMA, (), ("output_schema.json",)),
+)
