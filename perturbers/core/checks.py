@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from dialmill.perturbers.core import protected
 from dialmill.perturbers.core.distance import distance
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.matcher import BREAK, Cut
@@ -29,7 +30,7 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
 
     Returns:
         None, or `value_lost: SLOT=VALUE`, `value_swapped: SLOT=VALUE`, `value_added: SLOT=VALUE`, `negation_changed`, `request_lost: SLOT`,
-        `act_changed: ACT`.
+        `act_changed: ACT`, `protected_token_lost`.
     """
     before = view.turn
     edits = after.edits if before.original is None else edits_between(before, after)
@@ -49,7 +50,10 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
         names = units.names
         found = signals(text, language, units)
         problem = _values(view, text, edits, units, found, mode) or _classes(view.signals, found, mode) or _additions(view, text, edits, units)
-    return problem or _requests(before, view.units.names, names, language) or _acts(before, view.units.names, names, language)
+    problem = problem or _requests(before, view.units.names, names, language) or _acts(before, view.units.names, names, language)
+    if problem is None and view.structural and protected.lost(before.utterance, text) is not None:
+        return "protected_token_lost"
+    return problem
 
 
 def _compared(view: View, text: str, edits: Sequence[Edit]) -> tuple[list[str], list[str], list[str]] | None:

@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from itertools import chain
 from typing import NamedTuple
 
+from dialmill.perturbers.core import protected
 from dialmill.perturbers.core import tokens as tokenisation
 from dialmill.perturbers.core.distance import distance
 from dialmill.perturbers.core.matcher import Cut, Hit, Index, join, key_of, prefixes_of
@@ -71,7 +72,8 @@ class View:
         turn, dialogue, language: the turn, its dialogue, its language code.
         located: the values found, sorted and disjoint.
         hidden: places of values that overlap a located one.
-        protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `located`, `hidden`, placeholders, tokens with digits,
+        structural: tokens that programs read (`core.protected`), which no mode touches.
+        protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `structural`, `located`, `hidden`, tokens with digits,
             negation, number words, times, days, words for "no preference", and the other words of the closed classes.
         units, signals, hits: the utterance as the matcher cuts it, the surfaces of the closed lexicon in it, those of the dialogue's values in it.
         locator: the index of the dialogue's values.
@@ -79,7 +81,7 @@ class View:
 
     __slots__ = (
         *("_guards", "_tokens", "dialogue", "hidden", "hits", "language"),
-        *("located", "locator", "protected", "signals", "turn", "units"),
+        *("located", "locator", "protected", "signals", "structural", "turn", "units"),
     )
 
     def __init__(
@@ -102,7 +104,8 @@ class View:
         self.located = located
         self.hidden = hidden
         self._guards = _guards(units, signals)
-        self.protected = merge([place[:2] for place in located] + self._guards + hidden)
+        self.structural = protected.ranges(turn.utterance)
+        self.protected = merge([place[:2] for place in located] + self._guards + hidden + list(self.structural))
         self._tokens: tuple[tuple[int, int], ...] | None = None
 
     @property
@@ -114,9 +117,9 @@ class View:
 
     @property
     def guarded(self) -> tuple[tuple[int, int], ...]:
-        """What follow mode leaves alone: the protected ranges that are no located values. Words for "no preference" stay whole even then."""
+        """What follow mode leaves alone: `structural`, and protected ranges that are no located values. Words for "no preference" stay whole too."""
         values = [place for place in self.located if place.how != "dontcare"]
-        return merge([guard for guard in self._guards if not _overlaps(values, *guard)])
+        return merge([guard for guard in self._guards if not _overlaps(values, *guard)] + list(self.structural))
 
     def free(self, start: int, end: int) -> bool:
         """Whether an edit of [start, end) touches nothing protected; an insertion (start == end) may stand at the edge of a protected range."""

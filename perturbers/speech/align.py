@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from dialmill.perturbers.core import protected
 from dialmill.perturbers.speech.sounds import likeness
 from dialmill.perturbers.speech.speakable import Word, simplified, words
 from dialmill.perturbers.speech.wer import unify
@@ -115,9 +116,10 @@ def heard_changes(source: Sequence[Word], transcript: str, heard: Sequence[Word]
 
 
 def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language: str) -> list[Edit]:
-    """Edits over `text`, whose words are `source`, for changes in order that split no written token."""
+    """Edits over `text`, whose words are `source`, for changes in order that split no written token; none touches what `core.protected` names."""
     blank = "" if language == "zh" else " "
     found: list[Edit] = []
+    places = protected.ranges(text)
     opened = 0  # the word up to which nothing of a sentence's beginning is left
     for i, j, new in changes:
         if i == j:
@@ -143,7 +145,8 @@ def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language
                     opened = j
             edit = Edit(start, end, new)
         found.append(edit)
-    return found
+    # What programs read is carried through as it is: nobody says it aloud.
+    return [edit for edit in found if not protected.touches(places, edit.start, edit.end)]
 
 
 def _back(text: str, start: int, least: int) -> int:

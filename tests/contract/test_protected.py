@@ -1,0 +1,75 @@
+"""Tokens that programs read stay as they are, whatever the perturber, its rate, its style and its mode."""
+
+from __future__ import annotations
+
+import pytest
+from dialmill.perturbers import names, parse
+from dialmill.perturbers.core.protected import lost, ranges
+from dialmill.schemas import Dialogue, Turn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+#: The hardest options of each perturber; a perturber that isn't here runs with its own defaults.
+HARD = {
+    "typos": ["typos:rate=0.9", "typos:rate=0.9,style=chat", "typos:rate=1,style=typing,values=follow"],
+    "disfluency": ["disfluency:rate=0.9,repairs=1"],
+    "nlpaug": ["nlpaug:rate=0.9", "nlpaug:augmenter=SpellingAug,rate=0.9,values=follow"],
+    "speech": ["speech:wer=0.5,engine=text"],
+}
+SPECS = [spec for name in names() for spec in HARD.get(name, [name])]
+PROTECTED = [
+    *("__eou__", "<unconvertable>", "[restaurant_name]", "{{name}}", "<b>", "###STOP###", "<|endoftext|>", "participant_1", "mia_li_3668"),
+    *("user@mail.org", "https://x.org/a?b=1&c=2", "www.example.com", "ubuntu.com/download", "`ls -la /tmp`", "/usr/share/doc", "--purge", "TR2635"),
+    *("ZFA04K", "QHRTWX", "10.0.0.7", '{"a": {"b": 1}}', "👍🏽", "👨\u200d👩\u200d👧", "cafe\u0301s", "123e4567-e89b-12d3-a456-426614174000"),
+]
+FREE = {
+    "en": ["please", "could you find me a cheap hotel", "thanks", "i don't know whether that works", "we want to leave on friday", "Yes, the second"],
+    "zh": ["麻烦帮我看一下", "我想订一间便宜的酒店", "谢谢您", "这个能不能用呢", "我们周五出发", "好的，第二个吧"],
+}
+
+
+def _dialogue(text: str, language: str) -> Dialogue:
+    turn = Turn(turn=0, speaker="user", utterance=text)
+    return Dialogue(dialogue_id="d/standard/0", source="x", source_id="d", language=language, domains=("hotel",), turns=(turn,))
+
+
+@pytest.mark.parametrize("token", PROTECTED)
+@pytest.mark.parametrize("sentence", ["ok {} try again please", "麻烦看一下 {} 谢谢", "{}", "see {}, then answer"])
+def test_every_kind_of_token_is_known(token: str, sentence: str) -> None:
+    text = sentence.format(token)
+    assert any(token in text[start:end] for start, end in ranges(text)) or (token in ("ZFA04K", "QHRTWX") and not any(map(str.islower, text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a well-known B&B, 50% off, it's 4-star and/or cheap",
+        "i 'd like 3 rooms at 7:30pm on the 3rd , please .",
+        "I WANT A HOTEL IN LONDON",
+        "Hello,i want a taxi.Thanks",
+        "我想订3晚，两个人，预算500-1000元，谢谢！",
+        "it costs £12.50 - does n't it ?",
+        "he said <3 and :-)",
+    ],
+)
+def test_words_times_and_prices_are_no_such_tokens(text: str) -> None:
+    assert ranges(text) == ()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_perturber_touches_them(spec: str, language: str) -> None:
+    perturber = parse(spec).perturber
+
+    @settings(max_examples=25, deadline=None)
+    @given(
+        st.lists(st.sampled_from([*FREE[language], *PROTECTED]), min_size=1, max_size=7),
+        st.integers(0, 9),
+    )
+    def holds(parts: list[str], seed: int) -> None:
+        text = " ".join(parts)
+        variant = perturber.perturb(_dialogue(text, language), seed)
+        spoken = [turn.utterance for turn in variant.turns if turn.speaker == "user" and not turn.inserted]
+        assert spoken and lost(text, spoken[0]) is None, (text, spoken)
+
+    holds()
