@@ -19,12 +19,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 from dialmill.perturbers.core import clock
 from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
 from dialmill.perturbers.core.matcher import Cut
-from dialmill.perturbers.core.mentions import WITH_TAIL, Entity, Finder, FinderZh, Mention, group_en, name_of, zh_core
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import DONTCARE, slot_name
 from dialmill.perturbers.core.values import VALUE_CLASSES, signals
 from dialmill.perturbers.entities import coinage
 from dialmill.perturbers.entities.coinage import LODGING, PERSON, RESTAURANT, SIGHT, TASK, TITLE, TOWN, VENUE
+from dialmill.perturbers.entities.mentions import WITH_TAIL, Entity, Finder, FinderZh, Mention, group_en, name_of, zh_core
 from dialmill.schemas import Act, Dialogue, Edit, Goal, SkippedTurn, SlotValues, Span, Turn, apply_edits
 
 Slots = Literal["names", "names-times", "all"]

@@ -38,7 +38,16 @@ class Environment(NamedTuple):
 
     def install(self, *words: object) -> None:
         """`pip install` without dependencies, which come from the tests' own environment, and without a network."""
-        options = ["--python", str(self.python), "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+        options = [
+            "--python",
+            str(self.python),
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            "--no-build-isolation",
+            "--disable-pip-version-check",
+        ]
         done = subprocess.run([sys.executable, "-m", "pip", *options, *map(str, words)], capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
 
