@@ -14,7 +14,7 @@ from dialmill.perturbers.core.contract import PoolRequest
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
-from dialmill.pipelines.core.counters import Books, total
+from dialmill.pipelines.core.counters import Counters, total
 from dialmill.pipelines.core.errors import DialmillError, UsageError
 from dialmill.pipelines.core.progress import Progress
 from dialmill.pipelines.core.recipe import Recipe
@@ -31,15 +31,16 @@ from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.sinks.parts import WriteParts, join_parts
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
-from dialmill.pipelines.stages import lessons, pools, tuning
+from dialmill.pipelines.stages import pools, training_sample, tuning
 from dialmill.pipelines.stages.logs import JoinLogs
 from dialmill.pipelines.stages.mill import Mill
 from dialmill.pipelines.stages.overlap import CompareBand, CountPairs
 from dialmill.pipelines.stages.read import Contribute, JoinAndParse, ReadFile
 from dialmill.pipelines.stages.split import Layout, SplitPlanner
 from dialmill.schemas.validator import load
+from dialmill.schemas.validator import names as schema_names
 
-_BOOKS = "books.msgpack"
+_COUNTERS = "counters.msgpack"
 
 
 def make_job(
@@ -66,13 +67,14 @@ def make_job(
     sources = {name: registry.get(name) for name in sorted({one.source for part in (found, *corpora.values()) for one in part})}
     job = Job(benchmarks.get(recipe.benchmark), recipe, seed, tuple(found), sources, output, overwrite, corpora)
     _check_sources(job)
+    _check_schemas(job)
     if recipe.keep_audio and files.is_remote(output):
         raise UsageError(f"keep_audio writes audio files to a local folder, which {output} is not")
     return job
 
 
 def graph(runner: Runner, job: Job, folder: str) -> None:
-    """The flow from files to part files and books below `folder`."""
+    """The flow from files to part files and counters below `folder`."""
     inputs, recipe = list(job.inputs), job.recipe
     sources = {name: job.benchmark.source(source, recipe) for name, source in job.sources.items()}
     numbers = runner.create("input files", [one.number for one in inputs if one.role != "other"])
@@ -82,15 +84,15 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     contribute = partial(pools.contributions, local) if local else None
     parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main))
     layout = runner.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
-    written, side_books = gather_pools(runner, job, folder, wanted, layout, parsed.tagged["pool"]) if wanted else ([], [])
-    learned, learned_books = lessons.learn(runner, recipe, job.seed, folder, parsed.main, layout)
-    written, side_books = [*written, learned], [*side_books, *learned_books]
+    written, side_counters = gather_pools(runner, job, folder, wanted, layout, parsed.tagged["pool"]) if wanted else ([], [])
+    learned, learned_counters = training_sample.learn(runner, recipe, job.seed, folder, parsed.main, layout)
+    written, side_counters = [*written, learned], [*side_counters, *learned_counters]
     if tuning.wanted(recipe):
-        found, found_books = tuning.learn(runner, recipe, job.seed, folder, parsed.main)
-        written, side_books = [*written, found], [*side_books, *found_books]
+        found, found_counters = tuning.learn(runner, recipe, job.seed, folder, parsed.main)
+        written, side_counters = [*written, found], [*side_counters, *found_counters]
     paths = runner.combine("find what was written aside", pools.PoolPaths(), runner.flatten("all that was written aside", written))
-    side = runner.both("layout and what was written aside", layout, paths)
-    benchmark = job.benchmark.bind(recipe, job.seed)
+    side = runner.zip_side_inputs("layout and what was written aside", layout, paths)
+    benchmark = job.benchmark
     milled = runner.apply("mill", Mill(recipe, job.seed, benchmark, job.shards, folder), parsed.main, side=side)
     finished = benchmark.finish(runner, job, folder, milled.tagged["record"])
 
@@ -101,13 +103,13 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
 
-    books = runner.flatten("all books", [one.books for one in (read, parsed, milled, *finished, pairs, overlap, parts)] + side_books)
-    runner.apply("write the books", WriteBooks(folder), runner.group("bring the books together", books), side=layout)
+    counters = runner.flatten("all counters", [one.counters for one in (read, parsed, milled, *finished, pairs, overlap, parts)] + side_counters)
+    runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
 
 
 def gather_pools(runner: Runner, job: Job, folder: str, wanted: Sequence[PoolRequest], layout: Any, given: Any) -> tuple[list[Any], list[Any]]:
-    """The pools that perturbers need, written aside: where they lie, and books."""
-    gathered, books = [given], []
+    """The pools that perturbers need, written aside: where they lie, and counters."""
+    gathered, counters = [given], []
     for source, corpus in job.corpora.items():
         number = len(gathered)
         reader = ReadFile(list(corpus), job.sources)
@@ -117,11 +119,11 @@ def gather_pools(runner: Runner, job: Job, folder: str, wanted: Sequence[PoolReq
         pieces = runner.group(f"join the pieces of corpus {number}", read.main)
         taken = runner.apply(f"gather from corpus {number}", pools.GatherFrom(list(corpus), job.sources, mine), pieces)
         gathered.append(taken.main)
-        books += [read.books, taken.books]
+        counters += [read.counters, taken.counters]
     grouped = runner.group("bring the pools together", runner.flatten("all contributions to pools", gathered))
     merged = runner.apply("merge the pools", pools.MergePools(job.recipe, wanted), grouped, side=layout)
     written = runner.apply("write the pools", pools.WritePool(folder, wanted), runner.group("collect the pools", merged.main))
-    return [written.main], [*books, merged.books, written.books]
+    return [written.main], [*counters, merged.counters, written.counters]
 
 
 def _parser(job: Job, contribute: Contribute | None) -> Stage:
@@ -146,14 +148,23 @@ def _check_sources(job: Job) -> None:
     job.benchmark.check(job)
 
 
-class WriteBooks(Stage):
-    """The sum of all books, with the layout of the splits, into one file."""
+def _check_schemas(job: Job) -> None:
+    """Raises `DialmillError` where the benchmark names a schema for a release file that doesn't exist, before any work is done."""
+    known = schema_names()
+    unknown = {path: schema for path, schema in manifest.expected_files(job).items() if schema and schema not in known}
+    if unknown:
+        told = ", ".join(f"{schema!r} for {path}" for path, schema in sorted(unknown.items()))
+        raise DialmillError(f"benchmark {job.recipe.benchmark} names schemas that don't exist: {told}; `dialmill list schemas` shows those that do")
+
+
+class WriteCounters(Stage):
+    """The sum of all counters, with the layout of the splits, into one file."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def process(self, element: tuple[str, Iterable[bytes]], side: Layout | None = None) -> Iterable[tuple[str, Item]]:
-        with files.create(files.join(self.folder, _BOOKS)) as stream:
+        with files.create(files.join(self.folder, _COUNTERS)) as stream:
             stream.write(msgspec.msgpack.encode((total(element[1]), side)))
         return ()
 
@@ -172,18 +183,18 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
             graph(PlainRunner(), job, output.aside)
         else:
             run_beam(lambda runner: graph(runner, job, output.aside), beam_options)
-        books, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.aside, _BOOKS)), type=tuple[Books, Layout])
-        files.remove(files.join(output.aside, _BOOKS))
+        counters, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.aside, _COUNTERS)), type=tuple[Counters, Layout])
+        files.remove(files.join(output.aside, _COUNTERS))
         found = tuning.read(output.aside)
-        for name in (*pools.pool_files(pools.requests(job.recipe)), lessons.FILE, tuning.FILE):
+        for name in (*pools.pool_files(pools.requests(job.recipe)), training_sample.FILE, tuning.FILE):
             if files.size(files.join(output.aside, name)) is not None:
                 files.remove(files.join(output.aside, name))
-        if books.faults:
-            raise DialmillError("\n".join(sorted(books.faults)))
-        books.check()
-        _check_readable(job, books)
-        outputs = _finish_files(job, output.aside, books) + _audio_files(job, output.aside)
-        made = manifest.make(job, books, layout, outputs, found)
+        if counters.faults:
+            raise DialmillError("\n".join(sorted(counters.faults)))
+        counters.check()
+        _check_readable(job, counters)
+        outputs = _finish_files(job, output.aside, counters) + _audio_files(job, output.aside)
+        made = manifest.make(job, counters, layout, outputs, found)
         card_text = card.make(job, made).encode()
         with files.create(files.join(output.aside, "README.md")) as stream:
             stream.write(card_text)
@@ -195,9 +206,9 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         return made
 
 
-def _check_readable(job: Job, books: Books) -> None:
+def _check_readable(job: Job, counters: Counters) -> None:
     """A run of which no record could be read was given another format than it was told."""
-    read = books.stage("read")
+    read = counters.stage("read")
     if read.entered and not read.out:
         reasons = ", ".join(f"{reason} {number:,}" for reason, number in sorted(read.rejected.items()))
         formats = ", ".join(sorted({one.source for one in job.inputs}))
@@ -206,13 +217,13 @@ def _check_readable(job: Job, books: Books) -> None:
         )
 
 
-def _finish_files(job: Job, folder: str, books: Books) -> list[dict[str, Any]]:
+def _finish_files(job: Job, folder: str, counters: Counters) -> list[dict[str, Any]]:
     """Joins the parts, and makes the files that no record went to."""
     expected = manifest.expected_files(job)
     benchmark, blind = job.benchmark, job.recipe.held_out_labels
     shards: dict[str, list[int]] = {path: [] for path in expected}
     records: dict[str, int] = dict.fromkeys(expected, 0)
-    for path, shard, number, _ in books.parts:
+    for path, shard, number, _ in counters.parts:
         shards.setdefault(path, []).append(shard)
         records[path] = records.get(path, 0) + number
     outputs = []

@@ -1,7 +1,7 @@
 """The candidates of one example: its answers, and distractors that are wrong for sure.
 
 No distractor is empty, the same as another one, said in the example's own conversation (in any wording), or equal or nearly equal to an
-answer (cases B06 and B09). Where the pool can't supply as many as wanted, there are fewer, and the books say so: none is repeated.
+answer (cases B06 and B09). Where the pool can't supply as many as wanted, there are fewer, which is counted: none is repeated.
 """
 
 from __future__ import annotations

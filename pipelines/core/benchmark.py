@@ -7,11 +7,11 @@ from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from dialmill.perturbers.core.contract import Perturber
 from dialmill.pipelines.core.checked import Checked
-from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.params import recipe_params
 from dialmill.pipelines.core.predictor import Predictor
@@ -49,15 +49,52 @@ class Job:
         return max(1, min(256, sum(one.size for one in self.inputs) // SHARD_BYTES))
 
     @property
-    def remarks(self) -> list[str]:
+    def startup_warnings(self) -> list[str]:
         """What the suites' perturbers have to say before they start."""
         languages = {language for source in self.sources.values() for language in source.language.split(", ")}
-        return [f"suite {suite.name}: {remark}" for suite in self.recipe.suite_plan() for remark in suite.perturber.startup_warnings(languages)]
+        return [f"suite {suite.name}: {warning}" for suite in self.recipe.suite_plan() for warning in suite.perturber.startup_warnings(languages)]
 
     @property
     def params(self) -> dict[str, dict[str, set[type]]]:
         """The lineage options of each suite, for the Parquet schemas."""
         return recipe_params(self.recipe, self.benchmark.injected(self.recipe))
+
+
+@dataclass(frozen=True)
+class ReleaseContext:
+    """What the release of a record depends on besides the record.
+
+    Args:
+        recipe: the resolved recipe of the run.
+        seed: the seed of the run.
+        counters: where a release counts what it leaves out; those of the worker.
+    """
+
+    recipe: Recipe
+    seed: int
+    counters: Counters
+
+    def hides_labels(self, record: Dialogue) -> bool:
+        """Whether the labels of a record are written apart from its inputs: it is a test record, and the recipe holds labels out."""
+        return self.recipe.held_out_labels and record.split == "test"
+
+
+class SourceRecords(NamedTuple):
+    """Every record that was made of one source dialogue.
+
+    Args:
+        records: suite by suite, variant by variant; one record at least.
+        order: where the dialogue stands in its files.
+        extra: what the source keeps beside the dialogue.
+        hard: the ids of those records that are in `test_hard`.
+        few: whether the dialogue is a few-shot one.
+    """
+
+    records: Sequence[Dialogue]
+    order: bytes
+    extra: bytes
+    hard: Set[str]
+    few: bool
 
 
 class Benchmark(ABC):
@@ -73,16 +110,6 @@ class Benchmark(ABC):
 
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
-
-    #: What `bind` was given, and where release counts what it leaves out: the books of the worker, set before each call.
-    job_recipe: Recipe
-    job_seed: int
-    books: Books
-
-    def bind(self, recipe: Recipe, seed: int) -> Benchmark:
-        """This benchmark with the recipe and seed of a run."""
-        self.job_recipe, self.job_seed = recipe, seed
-        return self
 
     def recipe(self) -> type[Recipe]:
         """The recipe class: its fields are the keys that this benchmark knows."""
@@ -109,10 +136,10 @@ class Benchmark(ABC):
         """The benchmark's own end of the graph, for what needs more than one dialogue at a time, such as candidate pools.
 
         Args:
-            records: (source id, packed `stages.base.Milled`) of every dialogue that was read and passed the filters.
+            records: (source id, encoded `stages.items.SplitDialogue`) of every dialogue that was read and passed the filters.
 
         Returns:
-            Outputs of the applied stages, whose "out" collections go to the sink, and whose books to the books.
+            Outputs of the applied stages, whose "out" collections go to the sink, and whose counters are added to those of the run.
         """
         return []
 
@@ -160,22 +187,13 @@ class Benchmark(ABC):
         """What is put into every dialogue before all suites, and so into the suite `standard` too; None for nothing."""
         return None
 
-    def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
-        """The pieces of the release files that one record contributes. `blind` writes the labels apart from the inputs. What a record of a subset
-        contributes stands in that subset's files too."""
+    def release(self, record: Dialogue, order: bytes, context: ReleaseContext) -> Iterable[Out]:
+        """The pieces of the release files that one record contributes; `order` says where it stands in them. What a record of a subset contributes
+        stands in that subset's files too."""
         return ()
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
-        """The pieces of release files that hold a dialogue in all its suites and variants.
-
-        Args:
-            records: every record that was made of one source dialogue, suite by suite.
-            order: where the dialogue stands in its files.
-            blind: whether labels of test records are written apart.
-            extra: what the source keeps beside the dialogue.
-            hard: the ids of those records that are in `test_hard`.
-            few: whether the dialogue is a few-shot one.
-        """
+    def release_together(self, made: SourceRecords, context: ReleaseContext) -> Iterable[Out]:
+        """The pieces of release files that hold a dialogue in all its suites and variants."""
         return ()
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The books of a run: what went into every stage, what came out, what was rejected and why. They balance or the run fails."""
+"""What a run counts: what went into every stage, what came out, what was rejected and why. The counts are consistent or the run fails."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class StageCount(msgspec.Struct):
     rejected: dict[str, int] = {}
 
     @property
-    def balances(self) -> bool:
+    def is_consistent(self) -> bool:
         """Whether nothing vanished."""
         return self.entered + self.made == self.out + sum(self.rejected.values())
 
 
-class Books(msgspec.Struct):
-    """Counts, and what else a run tells about itself; books of different workers add up in any order.
+class Counters(msgspec.Struct):
+    """Counts, and what else a run tells about itself; those of different workers add up in any order.
 
     `notes` counts remarks about the input ("span_mismatch"), `inputs` and `parts` list the files read and written, `faults` the inputs
     that can't be used, `overlap` the dialogues that stand in two splits, `audit` what blind rankers find in each file of candidate sets,
-    `heard` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink").
+    `word_errors` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink").
     """
 
     stages: dict[str, StageCount] = {}
     notes: dict[str, int] = {}
     overlap: dict[str, dict[str, int]] = {}
     audit: dict[str, dict[str, int]] = {}
-    heard: dict[str, dict[str, int]] = {}
+    word_errors: dict[str, dict[str, int]] = {}
     inputs: list[dict[str, Any]] = []
     parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
     faults: list[str] = []
@@ -55,8 +55,8 @@ class Books(msgspec.Struct):
         """Counts a remark."""
         self.notes[name] = self.notes.get(name, 0) + number
 
-    def add(self, other: Books) -> None:
-        """Adds another worker's books to these."""
+    def add(self, other: Counters) -> None:
+        """Adds another worker's counts to these."""
         for name, theirs in other.stages.items():
             mine = self.stage(name)
             mine.entered += theirs.entered
@@ -66,7 +66,7 @@ class Books(msgspec.Struct):
                 self.reject(name, reason, number)
         for name, number in other.notes.items():
             self.note(name, number)
-        for ours, others in ((self.overlap, other.overlap), (self.audit, other.audit), (self.heard, other.heard)):
+        for ours, others in ((self.overlap, other.overlap), (self.audit, other.audit), (self.word_errors, other.word_errors)):
             for key, sums in others.items():
                 of_key = ours.setdefault(key, {})
                 for name, number in sums.items():
@@ -76,11 +76,11 @@ class Books(msgspec.Struct):
         self.faults += other.faults
 
     def check(self) -> None:
-        """Raises `DialmillError` unless every stage balances."""
+        """Raises `DialmillError` unless the counts of every stage are consistent."""
         for name, count in self.stages.items():
-            if not count.balances:
+            if not count.is_consistent:
                 raise DialmillError(
-                    f"the books of stage {name!r} don't balance: {count.entered} in and {count.made} made, but {count.out} out and"
+                    f"the counts of stage {name!r} are inconsistent: {count.entered} in and {count.made} made, but {count.out} out and"
                     f" {sum(count.rejected.values())} rejected; nothing was written. This is a fault of dialmill: please report it"
                 )
 
@@ -94,18 +94,18 @@ class Books(msgspec.Struct):
         ]
 
     def pack(self) -> bytes:
-        """The books as bytes."""
+        """The counters as bytes."""
         return msgspec.msgpack.encode(self)
 
     @classmethod
-    def unpack(cls, data: bytes) -> Books:
+    def unpack(cls, data: bytes) -> Counters:
         """Inverse of `pack`."""
         return msgspec.msgpack.decode(data, type=cls)
 
 
-def total(packed: Iterable[bytes]) -> Books:
-    """The sum of packed books."""
-    books = Books()
+def total(packed: Iterable[bytes]) -> Counters:
+    """The sum of packed counters."""
+    counters = Counters()
     for data in packed:
-        books.add(Books.unpack(data))
-    return books
+        counters.add(Counters.unpack(data))
+    return counters

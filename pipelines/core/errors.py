@@ -32,7 +32,7 @@ class RecordError(Exception):
     """One record that can't be used: it goes to rejects/ with this reason, and the run goes on.
 
     Args:
-        reason: a short name, counted in the books ("missing_key").
+        reason: a short name, as it is counted ("missing_key").
         evidence: what was seen, for a person to read.
     """
 

@@ -20,7 +20,7 @@ from dialmill import perturbers
 
 _SUITE_NAME = re.compile(r"\w(?:[\w.+-]*[\w+-])?")
 _SIMULATED = ("reminder",)
-#: The baselines that come with dialmill (dialmill.pipelines.baselines.judges has them; it isn't imported for their names).
+#: The baselines that come with dialmill (dialmill.pipelines.baselines.trained has them; it isn't imported for their names).
 BUILT_IN = ("tracker", "classifier")
 #: The perturbers whose engine llm takes an instruction.
 _PROMPTED = (*REWRITERS, "knowledge")
@@ -86,7 +86,7 @@ class Recipe:
         if not self.suites or len(set(self.suites)) < len(self.suites):
             raise UsageError(f"suites must name one suite or more, each once, not {', '.join(self.suites) or 'none'}")
         for name in self.suites:
-            # Suites become folders, and stages in the books.
+            # Suites become folders, and stages in the counts.
             if not _SUITE_NAME.fullmatch(name) or name in _STAGES:
                 raise UsageError(f"{name!r} can't name a suite: letters, digits, and . _ + - between them, and none of {', '.join(_STAGES)}")
             if name != "standard" and name not in self.perturbations:

@@ -19,15 +19,15 @@ class Combiner(Protocol):
     def create(self) -> Any: ...
     def add(self, state: Any, item: Any) -> Any: ...
     def merge(self, states: Iterable[Any]) -> Any: ...
-    def layout(self, state: Any) -> Any: ...
+    def extract_output(self, state: Any) -> Any: ...
 
 
 class Outputs(NamedTuple):
-    """The outputs of an applied stage: its main collection, its tagged ones, and its books."""
+    """The outputs of an applied stage: its main collection, its tagged ones, and its counters."""
 
     main: Any
     tagged: dict[str, Any]
-    books: Any
+    counters: Any
 
 
 class Runner(ABC):
@@ -50,7 +50,7 @@ class Runner(ABC):
         """One value from all items, to be used as a side input."""
 
     @abstractmethod
-    def both(self, label: str, one: Any, other: Any) -> Any:
+    def zip_side_inputs(self, label: str, one: Any, other: Any) -> Any:
         """Two values made by `combine` as one, a pair."""
 
     @abstractmethod

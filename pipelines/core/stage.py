@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.counters import Counters
 from dialmill.schemas import Dialogue
 
 #: What travels between stages: a key to group by, and bytes (dicts would cost twice the CPU in a shuffle).
@@ -22,12 +22,12 @@ _LEVEL = 1
 class Stage(ABC):
     """A step of the graph. `process` yields (tag, item); "main" goes on, the other tags are side outputs that the graph names.
 
-    A stage may count in `self.books`; the engine collects and clears them. `setup` runs once per worker before the first element.
+    A stage may count in `self.counters`; the engine collects and clears them. `setup` runs once per worker before the first element.
     """
 
-    #: The side outputs besides "main" and "books".
+    #: The side outputs besides "main" and "counters".
     tags: tuple[str, ...] = ()
-    books: Books
+    counters: Counters
 
     def setup(self) -> None:  # noqa: B027 - most stages have nothing to load
         """Loads what is too heavy to travel with the stage."""
@@ -35,25 +35,6 @@ class Stage(ABC):
     @abstractmethod
     def process(self, element: Any, side: Any = None) -> Iterable[tuple[str, Item]]:
         """Everything that comes of one element."""
-
-
-class Milled(msgspec.Struct, array_like=True):
-    """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), itself packed and squeezed, what its source keeps beside
-    it, whether it is a few-shot one, and the ids of those of its records that are in test_hard."""
-
-    split: str | None
-    packed: bytes
-    extra: bytes
-    few: bool = False
-    hard: list[str] = []
-
-    def item(self, source_id: str) -> Item:
-        """The dialogue as it travels."""
-        return source_id, msgspec.msgpack.encode(self)
-
-
-#: The dialogue of an item.
-read_milled = msgspec.msgpack.Decoder(Milled).decode
 
 
 class Out(NamedTuple):
@@ -117,11 +98,11 @@ def dialogue_order(dialogue: Dialogue) -> bytes:
     return blake2b(dialogue.source_id.encode("utf-8", "surrogatepass"), digest_size=8).digest() + dialogue.variant.to_bytes(4, "big")
 
 
-def squeeze(data: bytes) -> bytes:
+def compress(data: bytes) -> bytes:
     """Compressed for the way through a shuffle."""
     return zlib.compress(data, _LEVEL)
 
 
-def unsqueeze(data: bytes) -> bytes:
-    """Inverse of `squeeze`."""
+def decompress(data: bytes) -> bytes:
+    """Inverse of `compress`."""
     return zlib.decompress(data)

@@ -9,7 +9,7 @@ import apache_beam as beam
 from apache_beam import typehints
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.windowed_value import WindowedValue
-from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.progress import tick
 from dialmill.pipelines.core.runner import Combiner, Outputs, Runner
@@ -17,17 +17,17 @@ from dialmill.pipelines.core.stage import Stage
 
 
 class StageFn(beam.DoFn):  # type: ignore[misc]
-    """Runs a `Stage`: side outputs by tag, and its books once per bundle."""
+    """Runs a `Stage`: side outputs by tag, and its counters once per bundle."""
 
     def __init__(self, label: str, stage: Stage) -> None:
         self.label, self.stage = label, stage
 
     def setup(self) -> None:
-        self.stage.books = Books()
+        self.stage.counters = Counters()
         self.stage.setup()
 
     def start_bundle(self) -> None:
-        self.stage.books = Books()
+        self.stage.counters = Counters()
 
     def process(self, element: Any, side: Any = None) -> Iterable[Any]:
         try:
@@ -40,7 +40,7 @@ class StageFn(beam.DoFn):  # type: ignore[misc]
 
     def finish_bundle(self) -> Iterable[Any]:
         window = GlobalWindow()
-        yield beam.pvalue.TaggedOutput("books", WindowedValue(("", self.stage.books.pack()), window.max_timestamp(), [window]))
+        yield beam.pvalue.TaggedOutput("counters", WindowedValue(("", self.stage.counters.pack()), window.max_timestamp(), [window]))
 
 
 class CombinerFn(beam.CombineFn):  # type: ignore[misc]
@@ -59,7 +59,7 @@ class CombinerFn(beam.CombineFn):  # type: ignore[misc]
         return self.combiner.merge(states)
 
     def extract_output(self, state: Any) -> Any:
-        return self.combiner.layout(state)
+        return self.combiner.extract_output(state)
 
 
 def typed(collection: Any) -> Any:
@@ -84,8 +84,8 @@ class BeamRunner(Runner):
     def apply(self, label: str, stage: Stage, items: Any, side: Any = None) -> Outputs:
         self.labels.append(label)
         arguments = [beam.pvalue.AsSingleton(side)] if side is not None else []
-        outputs = items | label >> beam.ParDo(StageFn(label, stage), *arguments).with_outputs(*stage.tags, "books", main="main")
-        return Outputs(typed(outputs.main), {tag: typed(outputs[tag]) for tag in stage.tags}, typed(outputs.books))
+        outputs = items | label >> beam.ParDo(StageFn(label, stage), *arguments).with_outputs(*stage.tags, "counters", main="main")
+        return Outputs(typed(outputs.main), {tag: typed(outputs[tag]) for tag in stage.tags}, typed(outputs.counters))
 
     def group(self, label: str, items: Any) -> Any:
         self.labels.append(label)
@@ -95,7 +95,7 @@ class BeamRunner(Runner):
         self.labels.append(label)
         return items | label >> beam.CombineGlobally(CombinerFn(combiner))
 
-    def both(self, label: str, one: Any, other: Any) -> Any:
+    def zip_side_inputs(self, label: str, one: Any, other: Any) -> Any:
         return one | label >> beam.Map(lambda first, second: (first, second), beam.pvalue.AsSingleton(other))
 
     def flatten(self, label: str, collections: Sequence[Any]) -> Any:

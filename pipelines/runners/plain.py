@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.runner import Combiner, Outputs, Runner
 from dialmill.pipelines.core.stage import Item, Stage
 
@@ -17,14 +17,14 @@ class PlainRunner(Runner):
         return list(items)
 
     def apply(self, label: str, stage: Stage, items: Any, side: Any = None) -> Outputs:
-        stage.books = Books()
+        stage.counters = Counters()
         stage.setup()
         tagged: dict[str, list[Item]] = {tag: [] for tag in ("main", *stage.tags)}
         for item in items:
             for tag, made in stage.process(item, side):
                 tagged[tag].append(made)
         main = tagged.pop("main")
-        return Outputs(main, tagged, [("", stage.books.pack())])
+        return Outputs(main, tagged, [("", stage.counters.pack())])
 
     def group(self, label: str, items: Any) -> Any:
         groups: dict[str, list[bytes]] = {}
@@ -36,9 +36,9 @@ class PlainRunner(Runner):
         state = combiner.create()
         for item in items:
             state = combiner.add(state, item)
-        return combiner.layout(state)
+        return combiner.extract_output(state)
 
-    def both(self, label: str, one: Any, other: Any) -> Any:
+    def zip_side_inputs(self, label: str, one: Any, other: Any) -> Any:
         return one, other
 
     def flatten(self, label: str, collections: Sequence[Any]) -> Any:

@@ -18,8 +18,8 @@ from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.scorer import versions
 from dialmill.pipelines.scoring.gold import records
 from dialmill.pipelines.scoring.tables import Table, number
-from dialmill.pipelines.stages.heard import measured
 from dialmill.pipelines.stages.tuning import took_part
+from dialmill.pipelines.stages.word_errors import measured
 from dialmill.schemas import Dialogue
 
 _SPLITS = ("train", "valid", "test")

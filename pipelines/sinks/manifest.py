@@ -1,4 +1,4 @@
-"""manifest.json: what was made, from what, how, and the books; the mark of a whole folder."""
+"""manifest.json: what was made, from what, how, and what was counted; the mark of a whole folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from dialmill.pipelines.candidates.audit import rates, suspicions
 from dialmill.pipelines.core.benchmark import Job
-from dialmill.pipelines.core.counters import Books
-from dialmill.pipelines.stages.heard import report
+from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.stages.split import Layout
+from dialmill.pipelines.stages.word_errors import report
 from dialmill.schemas.version import VERSION
 
 SPLIT_FILES = ("train", "valid", "test", "test_hard")
@@ -42,32 +42,34 @@ _WORDED = re.compile(r".*: (\w+) turns worded as (\w+) ones", re.DOTALL)
 _INSTEAD = re.compile(r".*: questions worded by rules in place of the model .*", re.DOTALL)
 
 
-def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]], tuned: dict[str, Any] | None = None) -> dict[str, Any]:
+def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, Any]], tuned: dict[str, Any] | None = None) -> dict[str, Any]:
     """The manifest of a finished run. Holds no time and no machine, so that equal jobs give equal bytes. `tuned` is what suites found out first."""
-    warnings = [*layout.warnings, *job.remarks]
-    absent = books.notes.get("listed_but_absent", 0)
+    warnings = [*layout.warnings, *job.startup_warnings]
+    absent = counters.notes.get("listed_but_absent", 0)
     if absent:
         warnings.append(f"{absent} ids stand in split lists but not in the input")
-    short = books.notes.get("pool_short", 0)
+    short = counters.notes.get("pool_short", 0)
     if short:
         warnings.append(f"pool_short: {short} examples have fewer candidates than wanted: too few utterances differ, and none is repeated")
-    audited = {path: rates(sums) for path, sums in sorted(books.audit.items())}
+    audited = {path: rates(sums) for path, sums in sorted(counters.audit.items())}
     warnings += [one for path, measured in audited.items() for one in suspicions(path, measured)]
     told = ("listed_but_absent", "pool_short")
     notes = {
-        name: number for name, number in sorted(books.notes.items()) if name not in told and not (_WORDED.fullmatch(name) or _INSTEAD.fullmatch(name))
+        name: number
+        for name, number in sorted(counters.notes.items())
+        if name not in told and not (_WORDED.fullmatch(name) or _INSTEAD.fullmatch(name))
     }
     if notes:
         warnings.append("the sources have flaws that were handled by rule: " + ", ".join(f"{name} {number}" for name, number in notes.items()))
-    warnings += _rejections(books)
-    for pair, kinds in sorted(books.overlap.items()):
+    warnings += _rejections(counters)
+    for pair, kinds in sorted(counters.overlap.items()):
         warnings.append(f"{pair}: " + ", ".join(f"{number} pairs of {kind} copies" for kind, number in sorted(kinds.items())))
     warnings += [
         f"{number} {name}: wording that two splits share (twins_from=train takes the training split's alone)"
-        for name, number in sorted(books.notes.items())
+        for name, number in sorted(counters.notes.items())
         if (match := _WORDED.fullmatch(name)) and match[2] != "unsplit" and match[1] != match[2]
     ]
-    warnings += [f"{number} {name}" for name, number in sorted(books.notes.items()) if _INSTEAD.fullmatch(name)]
+    warnings += [f"{number} {name}" for name, number in sorted(counters.notes.items()) if _INSTEAD.fullmatch(name)]
     return {
         "dialmill": VERSION,
         "benchmark": job.recipe.benchmark,
@@ -75,29 +77,29 @@ def make(job: Job, books: Books, layout: Layout, outputs: list[dict[str, Any]], 
         "seed": job.seed,
         "splits": layout.mode,
         "versions": _versions(),
-        "inputs": sorted(books.inputs, key=lambda item: str(item["path"])),
-        "stages": books.stage_list(),
+        "inputs": sorted(counters.inputs, key=lambda item: str(item["path"])),
+        "stages": counters.stage_list(),
         "outputs": outputs,
-        "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(books.overlap.items())},
-        "notes": dict(sorted(books.notes.items())),
+        "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())},
+        "notes": dict(sorted(counters.notes.items())),
         **({"audit": audited} if audited else {}),
-        **({"speech": {"heard": report(books.heard), "tuned": tuned or {}}} if books.heard else {}),
+        **({"speech": {"heard": report(counters.word_errors), "tuned": tuned or {}}} if counters.word_errors else {}),
         "warnings": warnings,
     }
 
 
-def _rejections(books: Books) -> list[str]:
+def _rejections(counters: Counters) -> list[str]:
     """What a user should look at among the rejected: records that couldn't be read, faults of our own, and an empty result."""
     found = []
-    unread = books.stage("read").rejected
+    unread = counters.stage("read").rejected
     if unread:
         counts = ", ".join(f"{reason} {number}" for reason, number in sorted(unread.items()))
         found.append(f"{sum(unread.values())} dialogues could not be read and stand in rejects/read.jsonl: {counts}")
-    ours = {reason: sum(stage.rejected.get(reason, 0) for stage in books.stages.values()) for reason in _OUR_FAULTS}
+    ours = {reason: sum(stage.rejected.get(reason, 0) for stage in counters.stages.values()) for reason in _OUR_FAULTS}
     if any(ours.values()):
         counts = ", ".join(f"{reason} {number}" for reason, number in ours.items() if number)
         found.append(f"faults of dialmill or of its engines cost some records ({counts}); rejects/ has them, please report them")
-    if not books.stage("split").out:
+    if not counters.stage("split").out:
         found.append("no dialogue came through: every one was rejected")
     return found
 

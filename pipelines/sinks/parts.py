@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.stage import Item, Stage, out_pieces
 from dialmill.schemas.arrow import Params
 
@@ -62,7 +62,7 @@ class WriteParts(Stage):
         if has_parquet(path):
             with files.create(part_path(self.folder, path + ".parquet", int(shard))) as stream:
                 write_rows(stream, [content], self.params.get(suite_of(path), {}))
-        self.books.add(Books(parts=[(path, int(shard), sum(piece[1] for piece in pieces), len(content))]))
+        self.counters.add(Counters(parts=[(path, int(shard), sum(piece[1] for piece in pieces), len(content))]))
         return ()
 
 

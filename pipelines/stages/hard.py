@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 
 from dialmill.perturbers.core.tokens import tokens
-from dialmill.pipelines.baselines.judges import Lessons, Mistake
 from dialmill.pipelines.baselines.rankers import Frequencies
+from dialmill.pipelines.baselines.trained import Mistake, TrainedBaselines
 from dialmill.schemas import Dialogue, Step, Turn
 
 STEP = "test_hard@2"
@@ -94,33 +94,33 @@ def score(why: tuple[str, ...]) -> int:
     return min(5, 1 + len(why))
 
 
-def hard_copy(dialogue: Dialogue, threshold: float, lessons: Lessons) -> Dialogue | str:
+def hard_copy(dialogue: Dialogue, threshold: float, baselines: TrainedBaselines) -> Dialogue | str:
     """The record as it stands in test_hard, with the reasons in its lineage, or why it isn't hard: "not_difficult", "baselines_right", "not_judged".
 
     Args:
         threshold: the difficulty must be above it.
-        lessons: the baselines; where none can judge the dialogue's language, the difficulty decides alone.
+        baselines: trained ones; where none can judge the dialogue's language, the difficulty decides alone.
     """
-    why = reasons(dialogue, lessons.frequencies.get(dialogue.language))
+    why = reasons(dialogue, baselines.frequencies.get(dialogue.language))
     # The difficulty first: it costs less than the baselines do.
     if score(why) <= threshold:
         return "not_difficult"
     missed: list[str] = []
-    judges = lessons.judges(dialogue.language)
-    if judges:
-        verdicts = [(judge, mistakes) for judge in judges if (mistakes := lessons.mistakes(judge, dialogue)) is not None]
+    names = baselines.names(dialogue.language)
+    if names:
+        verdicts = [(name, mistakes) for name in names if (mistakes := baselines.mistakes(name, dialogue)) is not None]
         if not verdicts:
             return "not_judged"
-        missed = [_missed(judge, mistakes) for judge, mistakes in verdicts if mistakes]
+        missed = [_missed(name, mistakes) for name, mistakes in verdicts if mistakes]
         if not missed:
             return "baselines_right"
     step = Step(STEP, None, None, "selected", reasons=(f"difficulty: {score(why)}", *missed, *why))
     return dialogue.replace(lineage=(*dialogue.lineage, step))
 
 
-def _missed(judge: str, mistakes: Iterable[Mistake]) -> str:
+def _missed(name: str, mistakes: Iterable[Mistake]) -> str:
     """What a baseline gets wrong, in words."""
     found = list(mistakes)
-    names = sorted({name for mistake in found for name in mistake.what})
+    names = sorted({what for mistake in found for what in mistake.what})
     quoted = ", ".join(names[:_QUOTED]) + (", ..." if len(names) > _QUOTED else "")
-    return f"wrong: {judge} at turns {', '.join(str(mistake.turn) for mistake in found)} ({quoted})"
+    return f"wrong: {name} at turns {', '.join(str(mistake.turn) for mistake in found)} ({quoted})"

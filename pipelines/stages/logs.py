@@ -12,7 +12,7 @@ import msgspec
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.source import Piece, Source
-from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, squeeze, unsqueeze
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, compress, decompress
 from dialmill.pipelines.disentangle import dialogues as conversations
 from dialmill.pipelines.disentangle.logs import Log
 from dialmill.pipelines.disentangle.model import DEFAULT_MODEL, LinkModel, disentangle
@@ -20,10 +20,10 @@ from dialmill.pipelines.disentangle.nicknames import Nicks
 from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.stages.filters import refusal
+from dialmill.pipelines.stages.items import ParsedDialogue, pack_dialogue
 from dialmill.pipelines.stages.read import as_piece
 from dialmill.pipelines.stages.split import fact_of
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import pack
 
 #: Lines that the link model takes at a time; the links don't depend on it.
 _CHUNK = 20_000
@@ -43,19 +43,19 @@ class JoinLogs(Stage):
         logs = [piece for piece in pieces if piece.kind == "dialogue"]
         if not logs:
             for kind in sorted({piece.kind for piece in pieces}):
-                self.books.note(f"{kind}_but_no_log")
+                self.counters.note(f"{kind}_but_no_log")
             return
         first = logs[0]
         source = self.sources[self.inputs[first.file].source]
         assert isinstance(source, MessageSource)
-        read = self.books.stage("read")
+        read = self.counters.stage("read")
         read.entered += len(logs)
         for piece in logs[1:]:
             kept = f"kept: {self.inputs[first.file].shown}"
             yield self._reject("read", RecordError("duplicate_id", kept), piece, name)
         mine = [piece for piece in pieces if piece is first or piece.kind != "dialogue"]
         try:
-            log, annotated = source.read(name, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
+            log, annotated = source.read(name, [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine])
             if self.recipe.links == "annotated" and annotated is None:
                 raise RecordError("not_annotated", "there is no NAME.annotation.txt beside this log; links=predicted does without")
         except RecordError as error:
@@ -75,7 +75,7 @@ class JoinLogs(Stage):
         self, log: Log, links: Sequence[tuple[int, int]], sure: dict[int, float], split: str | None, piece: Piece, source: MessageSource
     ) -> Iterable[tuple[str, Item]]:
         nicks = Nicks(log.lines)
-        filtered = self.books.stage("filter")
+        filtered = self.counters.stage("filter")
         shown = self.inputs[piece.file].shown
         for made in conversations.gather(log, nicks, links, sure, self.recipe):
             filtered.entered += 1
@@ -96,26 +96,26 @@ class JoinLogs(Stage):
             fact = fact_of(dialogue, self.recipe, self.seed)
             yield "fact", ("fact", msgspec.msgpack.encode(fact))
             extra = self._entangled(log, made, nicks, dialogue, begins)
-            yield "main", (dialogue.source_id, msgspec.msgpack.encode((shown, index, fact, squeeze(pack(dialogue)), extra)))
+            yield "main", ParsedDialogue(pack_dialogue(dialogue), extra, shown, index, fact).item(dialogue.source_id)
 
     def _entangled(self, log: Log, made: conversations.Conversation, nicks: Nicks, dialogue: Dialogue, begins: list[int]) -> bytes:
         """What DSTC8's subtask 2 shows in place of the conversation: the channel up to the answer."""
         at = self.recipe.entangled_until(dialogue, self.seed)
         if at is None:
             return b""
-        return squeeze(msgspec.msgpack.encode(conversations.entangled(log, made, nicks, begins[at], self.recipe.entangled_lines)))
+        return compress(msgspec.msgpack.encode(conversations.entangled(log, made, nicks, begins[at], self.recipe.entangled_lines)))
 
     def _count_lines(self, log: Log) -> None:
-        counted = self.books.stage("lines")
+        counted = self.counters.stage("lines")
         counted.entered += len(log.lines)
         for line in log.lines:
             if line.is_talk:
                 counted.out += 1
             else:
-                self.books.reject("lines", f"no_message: {line.kind}")
+                self.counters.reject("lines", f"no_message: {line.kind}")
 
     def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
-        self.books.reject(stage, error.reason)
+        self.counters.reject(stage, error.reason)
         return "out", Reject(stage, error.reason, error.evidence, self.inputs[piece.file].shown, piece.index, source_id).out().item(1)
 
 

@@ -11,19 +11,20 @@ from dialmill.perturbers.insertion.knowledge import fallback_from
 from dialmill.perturbers.rewording.rewriter import lent_from
 from dialmill.perturbers.typing.typography import Typography
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.benchmark import Benchmark
+from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext, SourceRecords
 from dialmill.pipelines.core.params import recipe_params
 from dialmill.pipelines.core.recipe import Recipe
-from dialmill.pipelines.core.stage import Item, Milled, Out, Reject, Stage, dialogue_order, unsqueeze
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, dialogue_order
 from dialmill.pipelines.core.subsets import repeated
-from dialmill.pipelines.stages import heard, lessons, tuning
+from dialmill.pipelines.stages import training_sample, tuning, word_errors
 from dialmill.pipelines.stages.hard import hard_copy
+from dialmill.pipelines.stages.items import ParsedDialogue, SplitDialogue
 from dialmill.pipelines.stages.overlap import banded, signature
 from dialmill.pipelines.stages.pools import bind
-from dialmill.pipelines.stages.split import Fact, Layout
+from dialmill.pipelines.stages.split import Layout
 from dialmill.schemas import Dialogue, Step
 from dialmill.schemas.arrow import complete_options
-from dialmill.schemas.dialogue import STANDARD, encode, unpack
+from dialmill.schemas.dialogue import STANDARD, encode
 from dialmill.schemas.validate import Validator, check_dialogue
 
 
@@ -45,69 +46,70 @@ class Mill(Stage):
 
     def process(self, element: Item, side: tuple[Layout, dict[str, str]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
-        file, index, fact, packed, extra = msgspec.msgpack.decode(data, type=tuple[str, int, Fact, bytes, bytes])
+        parsed = ParsedDialogue.decode(data)
+        file, index, fact = parsed.file, parsed.index, parsed.fact
         assert side is not None
         layout, aside = side
         if not self.bound:
             found = {suite.name: tuning.of_suite(suite.name, aside) for suite in self.suites}
             self.suites = [suite._replace(perturber=self._bound(suite.name, suite.perturber, aside, found[suite.name])) for suite in self.suites]
             self.tuned_on = {name: tuning.took_part(one) for name, one in found.items()}
-            self.lessons = lessons.bind(aside, self.recipe)
+            self.baselines = training_sample.bind(aside, self.recipe)
             self.bound = True
         split, reason = layout.assign(fact, self.recipe)
-        counted = self.books.stage("split")
+        counted = self.counters.stage("split")
         counted.entered += 1
         if split is None:
             if self.benchmark.takes_records:
-                yield "record", Milled(split, packed, extra).item(source_id)
-            self.books.reject("split", reason)
-            evidence = ", ".join(unpack(unsqueeze(packed)).domains) if reason == "unseen_domain" else fact.group
+                yield "record", SplitDialogue(parsed.packed, parsed.extra, split).item(source_id)
+            self.counters.reject("split", reason)
+            evidence = ", ".join(parsed.dialogue.domains) if reason == "unseen_domain" else fact.group
             yield "out", Reject("split", reason, evidence, file, index, source_id).out().item(1)
             return
         counted.out += 1
-        source = self._injected(unpack(unsqueeze(packed)).replace(split=split, dialogue_id=f"{source_id}/{STANDARD}/0"))
+        source = self._injected(parsed.dialogue.replace(split=split, dialogue_id=f"{source_id}/{STANDARD}/0"))
         standard = self._written(source, STANDARD)
         for band in banded(signature(standard, split)):
             yield "band", band
         self.emitted: list[Dialogue] = []
         self.hard: set[str] = set()
-        self.few = split == "train" and bool(self.recipe.few_shot) and lessons.is_few(self.lessons.few, self.seed, fact)
+        self.few = split == "train" and bool(self.recipe.few_shot) and training_sample.is_few(self.baselines.few, self.seed, fact)
         if "standard" in self.recipe.suites and self.recipe.takes("standard", split, source.domains):
-            self.books.stage("standard").entered += 1
+            self.counters.stage("standard").entered += 1
             yield from self._emit(standard, "standard", file, index)
         for name, perturber in self.suites:
             count = self.recipe.takes(name, split, source.domains)
             if not count:
                 continue
-            counted = self.books.stage(name)
+            counted = self.counters.stage(name)
             counted.entered += 1
             counted.made += count - 1
             for variant, made in enumerate(self._variants(perturber, source, count)):
                 if isinstance(made, Skipped):
                     reason, _, evidence = made.reason.partition(": ")
                     made = Skipped(reason)
-                    self.books.reject(name, made.reason)
+                    self.counters.reject(name, made.reason)
                     evidence = evidence or source.turns[0].utterance
                     yield "out", Reject(name, made.reason, evidence, file, index, source_id, name, variant).out().item(1)
                     continue
                 self._count_turns(name, source, made)
-                heard.count(made, name, self.seed, self.books.heard, self.tuned_on[name])
+                word_errors.count(made, name, self.seed, self.counters.word_errors, self.tuned_on[name])
                 made = self._written(made, name)
                 made = made.replace(suite=name, dialogue_id=f"{source_id}/{name}/{variant}", lineage=self._complete(made, name))
                 yield from self._emit(made, name, file, index)
         if self.emitted:
-            self.benchmark.books = self.books
-            for out in self.benchmark.release_together(self.emitted, dialogue_order(source), self.recipe.held_out_labels, extra, self.hard, self.few):
+            together = SourceRecords(self.emitted, dialogue_order(source), parsed.extra, self.hard, self.few)
+            for out in self.benchmark.release_together(together, ReleaseContext(self.recipe, self.seed, self.counters)):
                 yield "out", out.item(self.shards)
         if self.benchmark.takes_records:
-            yield "record", Milled(split, packed, extra, self.few, sorted(self.hard)).item(source_id)
+            yield "record", SplitDialogue(parsed.packed, parsed.extra, split, self.few, sorted(self.hard)).item(source_id)
 
     def _injected(self, source: Dialogue) -> Dialogue:
         """The dialogue with what the benchmark puts into it."""
         if self.first is None:
             return source
         made = self.first.perturb(source, self.seed)
-        counted = self.books.stage("inject turns")
+        counted = self.counters.stage("inject turns")
         counted.entered += len(source.turns)
         counted.made += len(made.turns) - len(source.turns)
         counted.out += len(made.turns)
@@ -141,7 +143,7 @@ class Mill(Stage):
 
     def _count_turns(self, suite: str, source: Dialogue, made: Dialogue) -> None:
         users = sum(turn.speaker == "user" for turn in source.turns)
-        counted = self.books.stage(f"{suite} turns")
+        counted = self.counters.stage(f"{suite} turns")
         counted.entered += users
         skipped = {skip.turn: skip.reason for step in made.lineage[len(source.lineage) :] for skip in step.skipped}
         # Inserted turns are none of the source's; where a step of a chain inserts some, the steps around it number the others differently.
@@ -152,15 +154,15 @@ class Mill(Stage):
             reason for old, new in own if old.speaker == "user" and new.original is None and (reason := skipped.get(new.turn, skipped.get(old.turn)))
         ]
         for reason in unchanged:
-            self.books.reject(f"{suite} turns", reason)
+            self.counters.reject(f"{suite} turns", reason)
         counted.out += users - len(unchanged)
         for step in made.lineage[len(source.lineage) :]:
             for reason in step.reasons:
                 lent = lent_from(reason)
                 if lent is not None:
-                    self.books.note(f"{suite}: {source.split} turns worded as {lent or 'unsplit'} ones")
+                    self.counters.note(f"{suite}: {source.split} turns worded as {lent or 'unsplit'} ones")
                 if (why := fallback_from(reason)) is not None:
-                    self.books.note(f"{suite}: questions worded by rules in place of the model ({why.partition(': ')[0]})")
+                    self.counters.note(f"{suite}: questions worded by rules in place of the model ({why.partition(': ')[0]})")
 
     def _emit(self, dialogue: Dialogue, suite: str, file: str, index: int) -> Iterable[tuple[str, Item]]:
         """A record into its files, if it holds to its schema; else it is rejected as our own fault."""
@@ -169,22 +171,22 @@ class Mill(Stage):
         if not problems and not self.validator.is_valid(msgspec.to_builtins(dialogue)):
             problems = [str(problem) for problem in self.validator.errors(msgspec.to_builtins(dialogue))]
         if problems:
-            self.books.reject(suite, "invalid_record")
+            self.counters.reject(suite, "invalid_record")
             yield (
                 "out",
                 Reject(suite, "invalid_record", "; ".join(problems[:3]), file, index, dialogue.source_id, suite, dialogue.variant).out().item(1),
             )
             return
-        self.books.stage(suite).out += 1
+        self.counters.stage(suite).out += 1
         self.emitted.append(dialogue)
         split = str(dialogue.split)
         records = [(split, dialogue)]
         if split == "test":
-            counted = self.books.stage("test_hard")
+            counted = self.counters.stage("test_hard")
             counted.entered += 1
-            hard = hard_copy(dialogue, self.recipe.hard_threshold, self.lessons)
+            hard = hard_copy(dialogue, self.recipe.hard_threshold, self.baselines)
             if isinstance(hard, str):
-                self.books.reject("test_hard", hard)
+                self.counters.reject("test_hard", hard)
             else:
                 counted.out += 1
                 self.hard.add(dialogue.dialogue_id)
@@ -198,15 +200,15 @@ class Mill(Stage):
             yield "out", Out(path, order, 1, encode(record)).item(self.shards)
         subsets = [name for name, _ in records[1:]]
         if split == "train" and self.recipe.few_shot:
-            counted = self.books.stage("few_shot")
+            counted = self.counters.stage("few_shot")
             counted.entered += 1
             if self.few:
                 counted.out += 1
                 subsets.append("few_shot")
                 yield "out", Out(f"few_shot/{suite}/train.jsonl", order, 1, encode(dialogue)).item(self.shards)
             else:
-                self.books.reject("few_shot", "not_few_shot")
-        for out in repeated(self.benchmark.release(dialogue, suite, order, blind), subsets):
+                self.counters.reject("few_shot", "not_few_shot")
+        for out in repeated(self.benchmark.release(dialogue, order, ReleaseContext(self.recipe, self.seed, self.counters)), subsets):
             yield "out", out.item(self.shards)
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 from zlib import crc32
 
 import msgspec
-from dialmill.pipelines.core.counters import Books, total
+from dialmill.pipelines.core.counters import Counters, total
 from dialmill.pipelines.core.stage import Item, Stage
 from dialmill.pipelines.runners.plain import PlainRunner
 from dialmill.pipelines.stages.split import SPLITS, fingerprint
@@ -94,7 +94,7 @@ class CountPairs(Stage):
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         pair, kind, _, _ = element[0].split("\t", 3)
-        self.books.add(Books(overlap={pair: {kind: 1}}))
+        self.counters.add(Counters(overlap={pair: {kind: 1}}))
         return ()
 
 
@@ -103,5 +103,5 @@ def measure(signatures: Iterable[Signature]) -> dict[str, dict[str, int]]:
     runner = PlainRunner()
     bands = runner.group("", [band for one in signatures for band in banded(one)])
     pairs = runner.group("", runner.apply("", CompareBand(), bands).main)
-    books = total(data for _, data in runner.apply("", CountPairs(), pairs).books)
-    return {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(books.overlap.items())}
+    counters = total(data for _, data in runner.apply("", CountPairs(), pairs).counters)
+    return {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())}

@@ -18,7 +18,7 @@ from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.source import Source
-from dialmill.pipelines.core.stage import Item, Stage, squeeze, unsqueeze
+from dialmill.pipelines.core.stage import Item, Stage, compress, decompress
 from dialmill.pipelines.stages.read import parse_pieces
 from dialmill.pipelines.stages.split import Fact, Layout
 from dialmill.schemas import Dialogue
@@ -38,7 +38,7 @@ def contributions(wanted: Sequence[PoolRequest], dialogue: Dialogue, fact: Fact 
     packed = msgspec.msgpack.encode(fact)
     for request in wanted:
         for key, data in request.pool.entries(dialogue):
-            yield f"{request.pool.name}\n{request.source}\n{key}", squeeze(msgspec.msgpack.encode((packed, data)))
+            yield f"{request.pool.name}\n{request.source}\n{key}", compress(msgspec.msgpack.encode((packed, data)))
 
 
 class GatherFrom(Stage):
@@ -51,7 +51,7 @@ class GatherFrom(Stage):
         try:
             dialogue = parse_pieces(element[0], element[1], self.inputs, self.sources)
         except RecordError:
-            self.books.note("pool_record_unreadable")
+            self.counters.note("pool_record_unreadable")
             return
         if dialogue is not None:
             for item in contributions(self.wanted, dialogue, None):
@@ -70,7 +70,7 @@ class MergePools(Stage):
         name, source, key = element[0].split("\n", 2)
         entries = []
         for value in element[1]:
-            packed, data = msgspec.msgpack.decode(unsqueeze(value), type=tuple[bytes, bytes])
+            packed, data = msgspec.msgpack.decode(decompress(value), type=tuple[bytes, bytes])
             fact = msgspec.msgpack.decode(packed, type=Fact | None)
             split = None if fact is None else side.assign(fact, self.recipe)[0]
             if source != FROM_TRAIN or split == "train":
@@ -115,7 +115,7 @@ class PoolPaths:
         """All pools."""
         return {name: path for state in states for name, path in state.items()}
 
-    def layout(self, state: dict[str, str]) -> dict[str, str]:
+    def extract_output(self, state: dict[str, str]) -> dict[str, str]:
         """The pools."""
         return state
 

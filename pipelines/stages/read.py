@@ -13,18 +13,18 @@ from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.source import Kind, Piece, Source
-from dialmill.pipelines.core.stage import Item, Reject, Stage, squeeze, unsqueeze
+from dialmill.pipelines.core.stage import Item, Reject, Stage, compress, decompress
 from dialmill.pipelines.stages.filters import refusal
+from dialmill.pipelines.stages.items import ParsedDialogue, pack_dialogue
 from dialmill.pipelines.stages.split import Fact, fact_of
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import pack
 
 _PLACE = struct.Struct(">cII")
 _KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split", b"l": "links", b"f": "form"}
 
 
 class ReadFile(Stage):
-    """An input file (by its number) into pieces keyed by dialogue id. A file that can't be used is a fault in the books, and the run fails."""
+    """An input file (by its number) into pieces keyed by dialogue id. A file that can't be used is counted as a fault, and the run fails."""
 
     tags = ("out",)
 
@@ -43,15 +43,15 @@ class ReadFile(Stage):
                 fault = _id_fault(source_id)
                 if fault is not None:
                     if kind == "dialogue":
-                        self.books.stage("read").entered += 1
-                        self.books.reject("read", fault)
+                        self.counters.stage("read").entered += 1
+                        self.counters.reject("read", fault)
                         yield "out", Reject("read", fault, repr(source_id), one.shown, index, source_id).out().item(1)
                     continue
-                yield "main", (source_id, _PLACE.pack(kind[0].encode(), one.number, index) + squeeze(content))
+                yield "main", (source_id, _PLACE.pack(kind[0].encode(), one.number, index) + compress(content))
         except InputError as error:
-            self.books.faults.append(str(error))
+            self.counters.faults.append(str(error))
             return
-        self.books.inputs.append(
+        self.counters.inputs.append(
             {
                 "path": one.shown,
                 "sha256": hashlib.sha256(data).hexdigest(),
@@ -98,21 +98,21 @@ class JoinAndParse(Stage):
         dialogues = sorted((piece for piece in pieces if piece.kind == "dialogue"), key=lambda piece: piece[1:3])
         if not dialogues:
             for kind in sorted({piece.kind for piece in pieces}):
-                self.books.note(f"{'listed' if kind == 'split' else 'acts'}_but_absent")
+                self.counters.note(f"{'listed' if kind == 'split' else 'acts'}_but_absent")
             for piece in pieces:
                 if piece.kind == "split":
                     yield "fact", ("absent", msgspec.msgpack.encode([self.inputs[piece.file].source, piece.data.decode()]))
             return
         first = dialogues[0]
         source = self.sources[self.inputs[first.file].source]
-        read = self.books.stage("read")
+        read = self.counters.stage("read")
         read.entered += len(dialogues)
         for piece in dialogues[1:]:
             kept = f"kept: {self.inputs[first.file].shown}, record {first.index}"
             yield self._reject("read", RecordError("duplicate_id", kept), piece, source_id)
         mine = [piece for piece in pieces if self.inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
         try:
-            mine = [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine]
+            mine = [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine]
             dialogue = source.parse(source_id, mine)
         except RecordError as error:
             yield self._reject("read", error, first, source_id)
@@ -125,12 +125,12 @@ class JoinAndParse(Stage):
         for step in dialogue.lineage:
             for reason in step.reasons:
                 name, _, number = reason.partition(":")
-                self.books.note(name, int(number) if number.isdigit() else 1)
+                self.counters.note(name, int(number) if number.isdigit() else 1)
         fact = fact_of(dialogue, self.recipe, self.seed, source.session(dialogue))
         if self.contribute is not None:
             for item in self.contribute(dialogue, fact):
                 yield "pool", item
-        filtered = self.books.stage("filter")
+        filtered = self.counters.stage("filter")
         filtered.entered += 1
         extra = source.extra(mine)
         try:
@@ -144,12 +144,11 @@ class JoinAndParse(Stage):
         if priority is not None:
             fact = msgspec.structs.replace(fact, priority=priority)
         filtered.out += 1
-        packed = squeeze(pack(dialogue))
         yield "fact", ("fact", msgspec.msgpack.encode(fact))
-        yield "main", (source_id, msgspec.msgpack.encode((self.inputs[first.file].shown, first.index, fact, packed, extra)))
+        yield "main", ParsedDialogue(pack_dialogue(dialogue), extra, self.inputs[first.file].shown, first.index, fact).item(source_id)
 
     def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
-        self.books.reject(stage, error.reason)
+        self.counters.reject(stage, error.reason)
         reject = Reject(stage, error.reason, error.evidence, self.inputs[piece.file].shown, piece.index, source_id)
         return "out", reject.out().item(1)
 
@@ -166,11 +165,11 @@ def parse_pieces(source_id: str, values: Iterable[bytes], inputs: list[InputFile
         return None
     source = sources[inputs[first.file].source]
     mine = [piece for piece in pieces if inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
-    return source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=unsqueeze(piece.data)) for piece in mine])
+    return source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine])
 
 
 def as_piece(value: bytes) -> Piece:
     """A piece as it travels; its data stays squeezed where it may be large."""
     kind, file, index = _PLACE.unpack_from(value)
     data = value[_PLACE.size :]
-    return Piece(_KINDS[kind], file, index, unsqueeze(data) if kind == b"s" else data)
+    return Piece(_KINDS[kind], file, index, decompress(data) if kind == b"s" else data)

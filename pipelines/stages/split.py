@@ -184,7 +184,7 @@ class SplitPlanner:
                     merged["low"].setdefault(group, {}).setdefault(kind, []).extend(places)
         return merged
 
-    def layout(self, state: dict[str, Any]) -> Layout:
+    def extract_output(self, state: dict[str, Any]) -> Layout:
         """The plan for all that was added."""
         recipe = self.recipe
         rest_is_train = []

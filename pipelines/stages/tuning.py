@@ -13,9 +13,8 @@ from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Runner
-from dialmill.pipelines.core.stage import Item, Stage, unsqueeze
-from dialmill.pipelines.stages.split import Fact
-from dialmill.schemas.dialogue import unpack
+from dialmill.pipelines.core.stage import Item, Stage
+from dialmill.pipelines.stages.items import ParsedDialogue, unpack_dialogue
 
 #: Dialogues in the sample, and the file that holds what was found while a run lasts.
 DIALOGUES = 240
@@ -34,8 +33,8 @@ class RankDialogues(Stage):
         self.seed = seed
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        _, _, fact, packed, _ = msgspec.msgpack.decode(element[1], type=tuple[str, int, Fact, bytes, bytes])
-        yield "main", (element[0], msgspec.msgpack.encode((key_number(self.seed, "tuning", fact.source_id), packed)))
+        parsed = ParsedDialogue.decode(element[1])
+        yield "main", (element[0], msgspec.msgpack.encode((key_number(self.seed, "tuning", parsed.fact.source_id), parsed.packed)))
 
 
 class KeepSample:
@@ -55,7 +54,7 @@ class KeepSample:
         """All of them."""
         return sorted((rank, name, packed) for state in states for rank, name, packed in state)[:DIALOGUES]
 
-    def layout(self, state: list[tuple[int, str, bytes]]) -> list[bytes]:
+    def extract_output(self, state: list[tuple[int, str, bytes]]) -> list[bytes]:
         """The sample."""
         return [packed for _, _, packed in sorted(state)[:DIALOGUES]]
 
@@ -68,7 +67,7 @@ class Tune(Stage):
 
     def process(self, element: object, side: list[bytes] | None = None) -> Iterable[tuple[str, Item]]:
         assert side is not None
-        dialogues = [unpack(unsqueeze(packed)) for packed in side]
+        dialogues = [unpack_dialogue(packed) for packed in side]
         suites = [suite for suite in self.recipe.suite_plan() if suite.perturber.tunable()]
         found = {suite.name: suite.perturber.tune(dialogues, self.seed) for suite in suites}
         path = files.join(self.folder, FILE)
@@ -78,11 +77,11 @@ class Tune(Stage):
 
 
 def learn(runner: Runner, recipe: Recipe, seed: int, folder: str, parsed: Any) -> tuple[Any, list[Any]]:
-    """The part of the graph that tunes: (where it lies, as `stages.pools.PoolPaths` takes it; books)."""
+    """The part of the graph that tunes: (where it lies, as `stages.pools.PoolPaths` takes it; counters)."""
     ranked = runner.apply("rank dialogues for tuning", RankDialogues(seed), parsed)
     sample = runner.combine("sample for tuning", KeepSample(), ranked.main)
     tuned = runner.apply("tune", Tune(folder, recipe, seed), runner.create("tuning", [0]), side=sample)
-    return tuned.main, [ranked.books, tuned.books]
+    return tuned.main, [ranked.counters, tuned.counters]
 
 
 def read(folder: str) -> dict[str, dict[str, Any]]:

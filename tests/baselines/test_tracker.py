@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
-from dialmill.pipelines.baselines.judges import gold_state, wrong_slots
 from dialmill.pipelines.baselines.ontology import Ontology, canonical
 from dialmill.pipelines.baselines.tracker import Tracker
+from dialmill.pipelines.baselines.trained import gold_state, wrong_slots
 from dialmill.pipelines.sources import registry
 from dialmill.schemas import Dialogue, SlotValues, Turn
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dialmill.pipelines import build
-from dialmill.pipelines.baselines.judges import gold_state, wrong_slots
 from dialmill.pipelines.baselines.tracker import Decision, State, Tracker, Turns
+from dialmill.pipelines.baselines.trained import gold_state, wrong_slots
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.schemas import Dialogue
 from dialmill.schemas.dialogue import decode

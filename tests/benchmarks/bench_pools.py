@@ -22,8 +22,8 @@ from dialmill.pipelines.benchmarks.noesis.stages import WriteExamples
 from dialmill.pipelines.candidates.examples import Example
 from dialmill.pipelines.candidates.keys import hashes
 from dialmill.pipelines.candidates.pool import PoolInfo, join_shards, shard_of, utterance
-from dialmill.pipelines.core.counters import Books
-from dialmill.pipelines.core.stage import squeeze
+from dialmill.pipelines.core.counters import Counters
+from dialmill.pipelines.core.stage import compress
 
 _SHARDS = 16
 _VOCABULARY = 60_000
@@ -56,7 +56,7 @@ def shard(number: int, count: int) -> Iterator[bytes]:
         answer = sentence(rng)
         texts = [text for _, text, _, _ in messages] + [answer]
         order = key_number("order", at).to_bytes(8, "big")
-        yield squeeze(msgspec.msgpack.encode(Example(at, order, "train", 1, messages, [answer], [], hashes(texts), "participant_2")))
+        yield compress(msgspec.msgpack.encode(Example(at, order, "train", 1, messages, [answer], [], hashes(texts), "participant_2")))
 
 
 def write(task: tuple[int, int, str, PoolInfo]) -> tuple[str, float, int]:
@@ -65,7 +65,7 @@ def write(task: tuple[int, int, str, PoolInfo]) -> tuple[str, float, int]:
     began = time.process_time()
     recipe = SelectionRecipe(benchmark="noesis-ubuntu", pool_scope="all")
     stage = WriteExamples(folder, recipe, "dstc7", 1, _SHARDS, frozenset({4}), None)
-    stage.books = Books()
+    stage.counters = Counters()
     for _ in stage.process((f"release/bench.json\t{number}", shard(number, count)), info):
         pass
     part = Path(folder, "parts", "release", f"bench.json.{number:04d}")

@@ -8,18 +8,19 @@ from pathlib import Path
 
 import msgspec
 from dialmill.perturbers import Skipped, variants
-from dialmill.pipelines.baselines.judges import Lessons
+from dialmill.pipelines.baselines.trained import TrainedBaselines
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.benchmark import Job
+from dialmill.pipelines.core.benchmark import Job, ReleaseContext
+from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.core.stage import dialogue_order
 from dialmill.pipelines.sinks.parts import rows
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.stages.filters import refusal
 from dialmill.pipelines.stages.hard import hard_copy
-from dialmill.pipelines.stages.lessons import LESSON_TURNS, few_rank, is_few, judges
 from dialmill.pipelines.stages.split import Fact, Layout, SplitPlanner, fact_of
+from dialmill.pipelines.stages.training_sample import SAMPLE_TURNS, baseline_names, few_rank, is_few
 from dialmill.schemas.arrow import arrow_schema, write_parquet
 from dialmill.schemas.dialogue import Dialogue, encode
 from dialmill.schemas.validate import Validator, check_dialogue
@@ -51,9 +52,10 @@ def run(job: Job) -> None:
             continue
         planner.add(state, ("fact", msgspec.msgpack.encode(fact_of(dialogue, recipe, job.seed))))
         kept.append(dialogue)
-    layout = planner.layout(state)
+    layout = planner.extract_output(state)
     facts = {dialogue.source_id: fact_of(dialogue, recipe, job.seed) for dialogue in kept}
-    lessons = learned(job, layout, kept, facts)
+    baselines = learned(job, layout, kept, facts)
+    context = ReleaseContext(recipe, job.seed, Counters())
     validator = Validator("dialogue")
     lines: dict[str, list[tuple[bytes, bytes]]] = defaultdict(list)
     for dialogue in kept:
@@ -70,12 +72,12 @@ def run(job: Job) -> None:
                 raise SystemExit(f"invalid: {record.dialogue_id}")
             order = dialogue_order(record)
             lines[f"dialogues/{record.suite}/{split}.jsonl"].append((order, encode(record)))
-            if split == "train" and is_few(lessons.few, job.seed, facts[record.source_id]):
+            if split == "train" and is_few(baselines.few, job.seed, facts[record.source_id]):
                 lines[f"few_shot/{record.suite}/train.jsonl"].append((order, encode(record)))
-            hard = hard_copy(record, recipe.hard_threshold, lessons) if split == "test" else "not_test"
+            hard = hard_copy(record, recipe.hard_threshold, baselines) if split == "test" else "not_test"
             if not isinstance(hard, str):
                 lines[f"dialogues/{record.suite}/test_hard.jsonl"].append((order, encode(hard)))
-            for out in benchmark.release(record, record.suite, order, False):
+            for out in benchmark.release(record, order, context):
                 lines[out.path].append((order, out.line))
     lines["rejects/filter.jsonl"] = [(b"", line) for line in rejected]
     for path, content in lines.items():
@@ -90,7 +92,7 @@ def run(job: Job) -> None:
                 target.with_suffix(".parquet").write_bytes(buffer.getvalue())
 
 
-def learned(job: Job, layout: Layout, kept: list[Dialogue], facts: dict[str, Fact]) -> Lessons:
+def learned(job: Job, layout: Layout, kept: list[Dialogue], facts: dict[str, Fact]) -> TrainedBaselines:
     """The few-shot bounds and the baselines of a training split."""
     training = [one for one in kept if layout.assign(facts[one.source_id], job.recipe)[0] == "train"]
     training.sort(key=lambda one: (few_rank(job.seed, facts[one.source_id]), one.source_id))
@@ -98,10 +100,10 @@ def learned(job: Job, layout: Layout, kept: list[Dialogue], facts: dict[str, Fac
     for one in training:
         groups[facts[one.source_id].group].append((few_rank(job.seed, facts[one.source_id]), one.source_id))
     few = {group: ranks[max(1, int(job.recipe.few_shot * layout.train_sizes[group] + 0.5)) - 1] for group, ranks in sorted(groups.items())}
-    lessons, turns = [], 0
+    sample, turns = [], 0
     for one in training:
-        if turns < LESSON_TURNS:
-            lessons.append(one)
+        if turns < SAMPLE_TURNS:
+            sample.append(one)
             turns += sum(turn.speaker == "user" for turn in one.turns)
-    names = judges(job.recipe)
-    return Lessons.load(Lessons.train(lessons, names, few, {}), names)
+    names = baseline_names(job.recipe)
+    return TrainedBaselines.load(TrainedBaselines.train(sample, names, few, {}), names)

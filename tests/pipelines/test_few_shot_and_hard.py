@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from dialmill.pipelines.baselines.judges import read_predictions
+from dialmill.pipelines.baselines.trained import read_predictions
 from dialmill.pipelines.core.errors import InputError
 from dialmill.schemas.dialogue import decode, encode
 

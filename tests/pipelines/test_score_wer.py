@@ -9,7 +9,7 @@ import pytest
 from dialmill.pipelines.cli.main import main
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.scoring import wer
-from dialmill.pipelines.stages.heard import count, report
+from dialmill.pipelines.stages.word_errors import count, report
 from dialmill.schemas import Dialogue, SkippedTurn, Span, Step, Turn
 from dialmill.schemas.dialogue import encode
 from hypothesis import given

@@ -30,7 +30,7 @@ def _plan(facts: list[Fact], **keys: object) -> dict[str, list[str]]:
     halves = [planner.create(), planner.create()]
     for number, fact in enumerate(facts):
         halves[number % 2] = planner.add(halves[number % 2], ("fact", msgspec.msgpack.encode(fact)))
-    layout = planner.layout(planner.merge(halves))
+    layout = planner.extract_output(planner.merge(halves))
     found: dict[str, list[str]] = {"train": [], "valid": [], "test": [], "": []}
     for fact in facts:
         split, reason = layout.assign(fact, recipe)

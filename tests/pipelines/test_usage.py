@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from dialmill.pipelines import build
+from dialmill.pipelines.benchmarks.plain.splits import Splits
 
 from .test_bad_input import refused
 from .tools import DATA, call, corpus, manifest, spawn, talk
@@ -236,3 +238,11 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     command = f"{sys.executable} -m dialmill.pipelines.cli.main list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment(), cwd=ROOT, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "benchmarks:\n", "")
+
+
+def test_an_unknown_schema_of_a_release_is_an_error_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Splits, "release_files", lambda *_: {"release/all.jsonl": "dialog", "release/table.tsv": ""})
+    monkeypatch.setattr(build, "graph", lambda *_: pytest.fail("the run began"))
+    result = call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out")
+    assert result.code == 1 and "'dialog' for release/all.jsonl" in result.err and "table.tsv" not in result.err
+    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ that a log came with.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from dialmill.pipelines.benchmarks.cgodial.check import check_flows
 from dialmill.pipelines.benchmarks.cgodial.flows_scorer import Flows as _Scorer
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.predictor import Predictor
@@ -26,10 +26,11 @@ from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.source import Source
-from dialmill.pipelines.core.stage import Item, Out, Stage, read_milled, unsqueeze
+from dialmill.pipelines.core.stage import Item, Out, Stage
 from dialmill.pipelines.sources.flow import NODE, Flows
+from dialmill.pipelines.stages.items import SplitDialogue
 from dialmill.schemas import Dialogue, Turn
-from dialmill.schemas.dialogue import STANDARD, unpack
+from dialmill.schemas.dialogue import STANDARD
 from dialmill.schemas.flow import REJECTED, FlowError, read_flow
 from dialmill.schemas.kinds import ANY, FileKind
 
@@ -74,25 +75,26 @@ class CgodialFbd(Benchmark):
         # Walks are made to order: the sizes say how many of each flow, more than its file asks for as well.
         return Flows(recipe.size) if isinstance(source, Flows) else source
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
-        clean = next((one for one in records if one.suite == STANDARD), None)
+    def release_together(self, made: SourceRecords, context: ReleaseContext) -> Iterable[Out]:
+        order, extra = made.order, made.extra
+        clean = next((one for one in made.records if one.suite == STANDARD), None)
         if clean is None:
             return
-        variants = [one for one in records if one.suite == ASR]
+        variants = [one for one in made.records if one.suite == ASR]
         heard = msgspec.msgpack.decode(extra, type=list[list[str]]) if extra else _transcripts(clean, variants)
         folder = f"release/data/{scenario(clean)}"
         file = f"{folder}/{LOGS if extra else WALKS}"
         line = keyed(clean.source_id, log_turns(clean, heard))
-        if blind and clean.split == "test":
+        if context.hides_labels(clean):
             yield Out(f"labels/{file}", order, 1, line)
             line = keyed(clean.source_id, log_turns(clean, heard, labels=False))
         yield Out(file, order, 1, line)
         yield Out(f"{folder}/{_SPLITS[str(clean.split)]}_ids.json", order, 1, msgspec.json.encode(clean.source_id))
-        if few:
+        if made.few:
             yield Out(f"{folder}/{FEW}", order, 1, msgspec.json.encode(clean.source_id))
-        if hard:
+        if made.hard:
             # A log's own transcripts are not the variants, of which some may be hard.
-            places = [] if extra else [place for place, one in enumerate(variants) if one.dialogue_id in hard]
+            places = [] if extra else [place for place, one in enumerate(variants) if one.dialogue_id in made.hard]
             yield Out(HARD, order, 1, keyed(clean.source_id, hard_versions(clean, variants, places)))
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
@@ -181,16 +183,16 @@ class SeenIntents(Stage):
     """Which action follows which intent in a dialogue, keyed by scenario, and its split."""
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        milled = read_milled(element[1])
-        if milled.split is None:
+        given = SplitDialogue.decode(element[1])
+        if given.split is None:
             return
-        dialogue = unpack(unsqueeze(milled.packed))
+        dialogue = given.dialogue
         pairs = [
             (intent, action)
             for turn, answer in zip(dialogue.turns, dialogue.turns[1:], strict=False)
             if turn.speaker == "user" and (intent := node_of(turn)) not in (None, REJECTED) and (action := node_of(answer)) is not None
         ]
-        yield "main", (scenario(dialogue), msgspec.msgpack.encode(("seen", milled.split, bool(milled.extra), milled.few, pairs)))
+        yield "main", (scenario(dialogue), msgspec.msgpack.encode(("seen", given.split, bool(given.extra), given.few, pairs)))
 
 
 class GivenIntents(Stage):
@@ -203,7 +205,7 @@ class GivenIntents(Stage):
             try:
                 pairs = list(msgspec.json.decode(files.read_bytes(element), type=dict[str, str]).items())
             except msgspec.DecodeError as error:
-                self.books.faults.append(f"{element}: is no map from intents to actions: {error}")
+                self.counters.faults.append(f"{element}: is no map from intents to actions: {error}")
             folder = name.split("/")[-2].lower()
         elif name.endswith((".yaml", ".yml", ".json")) and not name.endswith((".jsonasr.json", "_ids.json", "hard_data_id.json")):
             try:

@@ -27,18 +27,18 @@ from dialmill.pipelines.candidates import audit
 from dialmill.pipelines.candidates.examples import Example, example_number, option, record, release_path
 from dialmill.pipelines.core.benchmark import Benchmark, Job
 from dialmill.pipelines.core.checked import Checked
-from dialmill.pipelines.core.counters import Books
+from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.errors import InputError, RecordError, UsageError
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
-from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, dialogue_order, read_milled, unsqueeze
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, dialogue_order
 from dialmill.pipelines.core.subsets import FEW as FEW_SHOT
 from dialmill.pipelines.core.subsets import HARD as TEST_HARD
 from dialmill.pipelines.core.subsets import repeated, subset_files
+from dialmill.pipelines.stages.items import SplitDialogue
 from dialmill.schemas import Dialogue, Step
-from dialmill.schemas.dialogue import unpack
 from dialmill.schemas.kinds import ANY, FileKind
 
 #: The suite whose text the release has.
@@ -155,10 +155,10 @@ class Responses:
 
     def add(self, state: dict[str, list[tuple[int, str, str]]], item: Item) -> dict[str, list[tuple[int, str, str]]]:
         """Adds the response of one dialogue."""
-        milled = read_milled(item[1])
-        if milled.split is not None:
-            answer = unpack(unsqueeze(milled.packed)).turns[-1].utterance
-            mine = state.setdefault(milled.split, [])
+        given = SplitDialogue.decode(item[1])
+        if given.split is not None:
+            answer = given.dialogue.turns[-1].utterance
+            mine = state.setdefault(given.split, [])
             mine.append((key_number(self.seed, _STEP, "pool", answer), item[0], answer))
             if len(mine) > 2 * _POOL:
                 mine[:] = nsmallest(_POOL, mine)
@@ -172,7 +172,7 @@ class Responses:
                 merged.setdefault(split, []).extend(some)
         return merged
 
-    def layout(self, state: dict[str, list[tuple[int, str, str]]]) -> dict[str, list[tuple[str, str]]]:
+    def extract_output(self, state: dict[str, list[tuple[int, str, str]]]) -> dict[str, list[tuple[str, str]]]:
         """(source id, response) by split, in the order of their numbers."""
         found: dict[str, list[tuple[str, str]]] = {}
         for split, some in sorted(state.items()):
@@ -205,21 +205,21 @@ class ChooseCandidates(Stage):
 
     def process(self, element: Item, side: dict[str, list[tuple[str, str]]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
-        milled = read_milled(data)
-        split, hard = milled.split, bool(milled.hard)
+        given = SplitDialogue.decode(data)
+        split, hard = given.split, bool(given.hard)
         if split is None:
             return
-        own = msgspec.msgpack.decode(milled.extra, type=list[str])
-        counted = self.books.stage("examples")
+        own = msgspec.msgpack.decode(given.extra, type=list[str])
+        counted = self.counters.stage("examples")
         counted.entered += 1
-        clean = unpack(unsqueeze(milled.packed)).replace(split=split, dialogue_id=f"{source_id}/standard/0")
+        clean = given.dialogue.replace(split=split, dialogue_id=f"{source_id}/standard/0")
         *context, answer = [turn.utterance for turn in clean.turns]
         pool = [text for other, text in (side or {}).get(split, ()) if other != source_id]
         count = self.recipe.candidate_numbers[split] - 1
         rng = Rng(self.seed, _STEP, source_id)
         wrong = retrieval.choose(answer, own, pool, context, count, rng)
         if wrong is None:
-            self.books.reject("examples", "too_few_candidates")
+            self.counters.reject("examples", "too_few_candidates")
             evidence = f"{count} wrong responses are wanted that differ from {answer!r} and from each other"
             yield "out", Reject("examples", "too_few_candidates", evidence, source_id=source_id).out().item(1)
             return
@@ -236,13 +236,13 @@ class ChooseCandidates(Stage):
         rng.shuffle(options)
         texts = [one.text for one in options]
         path = release_path("ecd", split, 1)
-        self.books.add(Books(audit={path: audit.measure(history, texts, [texts.index(answer)], lambda word: 1.0)}))
+        self.counters.add(Counters(audit={path: audit.measure(history, texts, [texts.index(answer)], lambda word: 1.0)}))
         messages = [("participant_1" if turn.speaker == "user" else "participant_2", turn.utterance, "", "") for turn in heard.turns[:-1]]
         example = Example(example_number(self.seed, source_id), order, split, 1, messages, [answer], [], [], "participant_2")
         for hidden in (False, True) if blind else (False,):
             place = f"labels/{path}" if blind and not hidden else path
             pieces.append(Out(place, order, 1, record(example, [option(answer)], options, "dstc7", hidden)))
-        for out in repeated(pieces, [*([FEW_SHOT] if milled.few else []), *([TEST_HARD] if hard else [])]):
+        for out in repeated(pieces, [*([FEW_SHOT] if given.few else []), *([TEST_HARD] if hard else [])]):
             yield "out", out.item(self.shards)
 
     def _heard(self, clean: Dialogue) -> Dialogue:
@@ -251,6 +251,6 @@ class ChooseCandidates(Stage):
             return clean
         try:
             made = next(iter(variants(self.spoken, clean, self.seed, 1)))
-        except Exception:  # told in the books of the suite
+        except Exception:  # counted among the suite's rejected
             return clean
         return clean if isinstance(made, Skipped) else made

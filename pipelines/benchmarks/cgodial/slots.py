@@ -9,7 +9,7 @@ the names that CGoDial's loader reads: ``release/data/processed/data_for_damd.js
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,16 @@ from dialmill.pipelines.benchmarks.cgodial.check import check_slots
 from dialmill.pipelines.benchmarks.cgodial.flows import keyed, needs_written
 from dialmill.pipelines.benchmarks.cgodial.slots_scorer import SlotBased as _Scorer
 from dialmill.pipelines.benchmarks.shared import turn_predictor
-from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
-from dialmill.pipelines.core.stage import Item, Out, Stage, read_milled, unsqueeze
-from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import STANDARD, unpack
+from dialmill.pipelines.core.stage import Item, Out, Stage
+from dialmill.pipelines.stages.items import SplitDialogue
+from dialmill.schemas.dialogue import STANDARD
 from dialmill.schemas.kinds import ANY, FileKind
 
 #: The suite whose variants are the versions besides the written one.
@@ -122,23 +122,23 @@ class CgodialSbd(Benchmark):
         assert isinstance(recipe, SlotRecipe)
         return recipe.injected()
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
-        clean = next((one for one in records if one.suite == STANDARD), None)
+    def release_together(self, made: SourceRecords, context: ReleaseContext) -> Iterable[Out]:
+        order, extra = made.order, made.extra
+        clean = next((one for one in made.records if one.suite == STANDARD), None)
         if clean is None:
             return
         matches = msgspec.msgpack.decode(extra, type=list[int | None])
-        spoken = {one.variant: one for one in records if one.suite == SPOKEN}
+        spoken = {one.variant: one for one in made.records if one.suite == SPOKEN}
         # A version that came out as an earlier one is as the dialogue was written.
         logs = {name: slots.turns(spoken.get(number, clean), matches) for number, name in enumerate(slots.VERSIONS, -1)}
-        split = str(clean.split)
-        if blind and split == "test":
+        if context.hides_labels(clean):
             yield Out(f"labels/{DIALOGUES}", order, 1, keyed(clean.source_id, logs))
             logs = {name: [slots.blinded(turn) for turn in turns] for name, turns in logs.items()}
         yield Out(DIALOGUES, order, 1, keyed(clean.source_id, logs))
-        yield Out(_LISTS[split], order, 1, msgspec.json.encode(clean.source_id))
-        if few:
+        yield Out(_LISTS[str(clean.split)], order, 1, msgspec.json.encode(clean.source_id))
+        if made.few:
             yield Out(FEW, order, 1, msgspec.json.encode(clean.source_id))
-        if hard:
+        if made.hard:
             yield Out(HARD, order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
@@ -157,11 +157,11 @@ class SeenSlots(Stage):
     """The slots of a dialogue's states and acts, keyed by domain."""
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        milled = read_milled(element[1])
-        if milled.split is None:
+        given = SplitDialogue.decode(element[1])
+        if given.split is None:
             return
         found: dict[str, set[str]] = {}
-        for turn in unpack(unsqueeze(milled.packed)).turns:
+        for turn in given.dialogue.turns:
             for domain, slot in [(one.domain, one.slot) for one in turn.state] + [(act.domain, str(act.slot)) for act in turn.acts if act.slot]:
                 found.setdefault(domain, set()).add(slot)
         for domain, names in sorted(found.items()):

@@ -9,7 +9,7 @@ Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from dialmill.pipelines.benchmarks.dstc9.instances import Instance, instances, s
 from dialmill.pipelines.benchmarks.dstc9.kinds import KINDS, KNOWLEDGE, LABELS, LOGS, OUTPUT_SCHEMA, PREDICTIONS
 from dialmill.pipelines.benchmarks.dstc9.recipe import SEEN, Dstc9Recipe
 from dialmill.pipelines.benchmarks.dstc9.scorer import Dstc9 as _Scorer
-from dialmill.pipelines.core.benchmark import Benchmark, Job
+from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.predictor import Predictor
@@ -32,7 +32,6 @@ from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Item, Out, Stage
 from dialmill.pipelines.core.subsets import FEW, HARD, in_subset, repeated
 from dialmill.pipelines.sources import registry
-from dialmill.schemas import Dialogue
 
 DATA, EVAL, TWINS = "release/data", "release/data_eval", "release/data_twins"
 _FOLDERS = {"train": f"{DATA}/train", "valid": f"{DATA}/val", "test": f"{EVAL}/test"}
@@ -75,11 +74,11 @@ class Dstc9Track1(Benchmark):
         if SEEN not in recipe.suites:
             raise DialmillError(f"dstc9-track1 needs the suite {SEEN!r}, which train and val come from; suites are {', '.join(recipe.suites)}")
 
-    def release_together(self, records: Sequence[Dialogue], order: bytes, blind: bool, extra: bytes, hard: Set[str], few: bool) -> Iterable[Out]:
-        recipe = self.job_recipe
+    def release_together(self, made: SourceRecords, context: ReleaseContext) -> Iterable[Out]:
+        recipe = context.recipe
         assert isinstance(recipe, Dstc9Recipe)
-        counted = self.books.stage("instances")
-        for place, record in enumerate(one for one in records if one.suite != "standard"):
+        counted = context.counters.stage("instances")
+        for place, record in enumerate(one for one in made.records if one.suite != "standard"):
             split = str(record.split)
             if record.suite != SEEN and split != "test":
                 continue
@@ -87,19 +86,19 @@ class Dstc9Track1(Benchmark):
             found = list(instances(record, source))
             counted.entered += len(found)
             if not any(SEEKING in turn.labels for turn in record.turns):
-                self.books.reject("instances", "dialogue_without_question", len(found))
+                context.counters.reject("instances", "dialogue_without_question", len(found))
                 continue
-            kept = sampled(found, record, recipe, self.job_seed)
+            kept = sampled(found, record, recipe, context.seed)
             counted.out += len(kept)
             if len(kept) < len(found):
-                self.books.reject("instances", "not_sampled", len(found) - len(kept))
-            at = order + bytes([place])
-            hide = blind and split == "test"
+                context.counters.reject("instances", "not_sampled", len(found) - len(kept))
+            at = made.order + bytes([place])
+            hide = context.hides_labels(record)
             pieces = list(_pieces(_FOLDERS[split], kept, at, hide))
             twins = [one for one in kept if one.twin]
             if split == "test" and twins:
                 pieces += _pieces(_TWINS, twins, at, hide)
-            yield from repeated(pieces, [*([FEW] if few else []), *([HARD] if record.dialogue_id in hard else [])])
+            yield from repeated(pieces, [*([FEW] if made.few else []), *([HARD] if record.dialogue_id in made.hard else [])])
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, Dstc9Recipe)

@@ -34,11 +34,11 @@ from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
-from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, dialogue_order, read_milled, unsqueeze
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, dialogue_order
 from dialmill.pipelines.core.subsets import SUBSETS, repeated, subset_files
 from dialmill.pipelines.sources.advising import Extra, course_records
+from dialmill.pipelines.stages.items import SplitDialogue
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import unpack
 
 CONVERSATIONS = "release/advising_train_conversations.json"
 COURSES = "release/advising_courses.json"
@@ -107,7 +107,7 @@ class TrainingIds:
 
     def add(self, state: list[str], item: Item) -> list[str]:
         """Adds one, if it is for training."""
-        if read_milled(item[1]).split == "train":
+        if SplitDialogue.decode(item[1]).split == "train":
             state.append(item[0])
         return state
 
@@ -115,7 +115,7 @@ class TrainingIds:
         """All of them."""
         return [one for state in states for one in state]
 
-    def layout(self, state: list[str]) -> list[str]:
+    def extract_output(self, state: list[str]) -> list[str]:
         """Sorted."""
         return sorted(state)
 
@@ -133,10 +133,10 @@ class WordConversations(Stage):
 
     def process(self, element: Item, side: list[str] | None = None) -> Iterable[tuple[str, Item]]:
         _, data = element
-        milled = read_milled(data)
-        split, subsets = milled.split, subsets_of(milled)
-        dialogue = unpack(unsqueeze(milled.packed))
-        beside = msgspec.msgpack.decode(milled.extra, type=Extra)
+        given = SplitDialogue.decode(data)
+        split, subsets = given.split, subsets_of(given)
+        dialogue = given.dialogue
+        beside = msgspec.msgpack.decode(given.extra, type=Extra)
         wordings = [[turn.utterance, *other] for turn, other in zip(dialogue.turns, beside.paraphrases, strict=True)]
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
         for turn, texts in zip(dialogue.turns, wordings, strict=True):
@@ -154,10 +154,10 @@ class WordConversations(Stage):
         self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], beside: Extra, training: Sequence[str], subsets: list[str]
     ) -> Iterable[tuple[str, Item]]:
         cuts = places(dialogue, self.recipe.min_context)
-        counted = self.books.stage("examples")
+        counted = self.counters.stage("examples")
         counted.entered += 1
         if not cuts:
-            self.books.reject("examples", "no_cut")
+            self.counters.reject("examples", "no_cut")
             yield "out", Reject("examples", "no_cut", "the advisor never answers the student", source_id=dialogue.source_id).out().item(1)
             return
         counted.made -= 1
@@ -215,7 +215,7 @@ class WordConversations(Stage):
             if drawn not in seen:
                 seen.add(drawn)
                 return drawn
-        self.books.note("wordings_exhausted")
+        self.counters.note("wordings_exhausted")
         return None
 
     def _example(
@@ -296,7 +296,7 @@ class ReadCourses(Stage):
         try:
             courses = course_records(one.path, files.read_bytes(one.path))
         except (InputError, RecordError) as error:
-            self.books.faults.append(str(error) if isinstance(error, InputError) else f"{one.shown}: {error.reason}: {error.evidence}")
+            self.counters.faults.append(str(error) if isinstance(error, InputError) else f"{one.shown}: {error.reason}: {error.evidence}")
             return
         for place, course in enumerate(courses):
             order = b"\0" + element.to_bytes(4, "big") + place.to_bytes(4, "big")

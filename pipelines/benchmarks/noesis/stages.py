@@ -17,10 +17,11 @@ from dialmill.pipelines.candidates.examples import Example, Option
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
 from dialmill.pipelines.candidates.pool import SHARED, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.counters import Books
-from dialmill.pipelines.core.stage import Item, Milled, Out, Stage, squeeze, unsqueeze
+from dialmill.pipelines.core.counters import Counters
+from dialmill.pipelines.core.stage import Item, Out, Stage, compress, decompress
 from dialmill.pipelines.core.subsets import FEW, HARD, in_subset
 from dialmill.pipelines.sinks.parts import part_path
+from dialmill.pipelines.stages.items import SplitDialogue
 from dialmill.schemas.dialogue import STANDARD
 
 #: Parts in which a pool is gathered.
@@ -43,13 +44,13 @@ def contribution(text: str, flags: int) -> Iterable[tuple[str, Item]]:
 
 def packed_example(path: str, example: Example, shards: int) -> tuple[str, Item]:
     """An example on its way to its file."""
-    return "example", (f"{path}\t{example.order[0] * shards // 256}", squeeze(msgspec.msgpack.encode(example)))
+    return "example", (f"{path}\t{example.order[0] * shards // 256}", compress(msgspec.msgpack.encode(example)))
 
 
-def subsets_of(milled: Milled) -> list[str]:
+def subsets_of(given: SplitDialogue) -> list[str]:
     """The subsets that the examples of a conversation are in: few_shot, or test_hard where its unperturbed record is hard, whose text they have."""
-    standard = any(name.split("/")[-2] == STANDARD for name in milled.hard)
-    return [*([FEW] if milled.few else []), *([HARD] if standard else [])]
+    standard = any(name.split("/")[-2] == STANDARD for name in given.hard)
+    return [*([FEW] if given.few else []), *([HARD] if standard else [])]
 
 
 class PoolShard(Stage):
@@ -58,12 +59,12 @@ class PoolShard(Stage):
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         said = list(element[1])
         shard, number = shard_of(said)
-        counted = self.books.stage("pool")
+        counted = self.counters.stage("pool")
         counted.entered += len(said)
         counted.out += number
         if len(said) > number:
-            self.books.reject("pool", "same_candidate", len(said) - number)
-        yield "main", ("", squeeze(msgspec.msgpack.encode((element[0], shard))))
+            self.counters.reject("pool", "same_candidate", len(said) - number)
+        yield "main", ("", compress(msgspec.msgpack.encode((element[0], shard))))
 
 
 class JoinPool(Stage):
@@ -73,7 +74,7 @@ class JoinPool(Stage):
         self.folder, self.recipe, self.form, self.shared_path = folder, recipe, form, shared_path
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        shards = sorted(msgspec.msgpack.decode(unsqueeze(value), type=tuple[str, bytes]) for value in element[1])
+        shards = sorted(msgspec.msgpack.decode(decompress(value), type=tuple[str, bytes]) for value in element[1])
         place = files.join(self.folder, "parts", "pool")
         size = self.recipe.pool_size if self.shared_path else None
         info = join_shards([data for _, data in shards], place, size, self.recipe.distractors == "similar")
@@ -89,7 +90,7 @@ class JoinPool(Stage):
                 line = f"{examples.candidate_id(examples.Option(text, int(pool.key[at])), self.form)}\t{text}\n".encode()
                 stream.write(line)
                 number, size = number + 1, size + len(line)
-        self.books.add(Books(parts=[(path, 0, number, size)]))
+        self.counters.add(Counters(parts=[(path, 0, number, size)]))
 
 
 class OnePool:
@@ -107,7 +108,7 @@ class OnePool:
         """The one that isn't None."""
         return next((state for state in states if state is not None), None)
 
-    def layout(self, state: PoolInfo | None) -> PoolInfo | None:
+    def extract_output(self, state: PoolInfo | None) -> PoolInfo | None:
         """The pool as workers get it."""
         return state
 
@@ -146,7 +147,7 @@ class WriteExamples(Stage):
     def process(self, element: tuple[str, Iterable[bytes]], side: PoolInfo | None = None) -> Iterable[tuple[str, Item]]:
         assert side is not None
         path, shard = element[0].rsplit("\t", 1)
-        made = sorted((msgspec.msgpack.decode(unsqueeze(value), type=Example) for value in element[1]), key=lambda one: (one.order, one.number))
+        made = sorted((msgspec.msgpack.decode(decompress(value), type=Example) for value in element[1]), key=lambda one: (one.order, one.number))
         pool = open_pool(side.folder)
         draw = Draw(pool, self.recipe.candidates, self.recipe.distractors == "similar", self.recipe.pool_scope == "split")
         without = self._without_answer(made)
@@ -175,8 +176,8 @@ class WriteExamples(Stage):
                 for name in ("", *one.subsets):
                     parts[name].write(data)
                     yield from self._ground_truth(parts[name].path, one, answers, blind)
-        self.books.add(
-            Books(parts=[(part.path, int(shard), part.number, part.size) for part in parts.values()], audit={path: total} if total else {})
+        self.counters.add(
+            Counters(parts=[(part.path, int(shard), part.number, part.size) for part in parts.values()], audit={path: total} if total else {})
         )
 
     def _without_answer(self, made: list[Example]) -> set[int]:
@@ -198,7 +199,7 @@ class WriteExamples(Stage):
             people = len({speaker for speaker, _, _, _ in one.messages})
             options = [option._replace(text=examples.fit_participants(option.text, people)) for option in options]
         if len(options) < wanted:
-            self.books.note("pool_short")
+            self.counters.note("pool_short")
         for answer in answers:
             options.insert(rng.below(len(options) + 1), answer)
         return answers, options

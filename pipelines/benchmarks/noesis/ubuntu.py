@@ -32,11 +32,11 @@ from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
-from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, dialogue_order, read_milled, unsqueeze
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, decompress, dialogue_order
 from dialmill.pipelines.core.subsets import subset_files
 from dialmill.pipelines.disentangle.dialogues import Line
+from dialmill.pipelines.stages.items import SplitDialogue
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import unpack
 
 POOL = "release/ubuntu_pool_subtask_2.tsv"
 MANUALS = "release/ubuntu_manuals.jsonl"
@@ -98,9 +98,9 @@ class CutConversations(Stage):
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
-        milled = read_milled(data)
-        split, extra, subsets = milled.split, milled.extra, subsets_of(milled)
-        dialogue = unpack(unsqueeze(milled.packed))
+        given = SplitDialogue.decode(data)
+        split, extra, subsets = given.split, given.extra, subsets_of(given)
+        dialogue = given.dialogue
         cuts = {subtask: cut(dialogue, self.seed, subtask, self.recipe.min_context) for subtask in self.recipe.subtasks}
         helpers = [turn for turn in dialogue.turns if turn.speaker == "system"]
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
@@ -109,10 +109,10 @@ class CutConversations(Stage):
             yield from contribution(turn.utterance, bits | (pool.ANSWER if answer else 0))
         if split is None:
             return
-        counted = self.books.stage("examples")
+        counted = self.counters.stage("examples")
         counted.entered += 1
         if None in cuts.values():
-            self.books.reject("examples", "no_cut")
+            self.counters.reject("examples", "no_cut")
             yield "out", Reject("examples", "no_cut", "nobody answers the one who asks", source_id=source_id).out().item(1)
             return
         counted.out += len(cuts)
@@ -135,7 +135,7 @@ class CutConversations(Stage):
             return [(names[turn.speaker], turn.utterance, "", "") for turn in dialogue.turns[:at]], "participant_2"
         speaker = dialogue.turns[at].labels[0]
         if subtask == 2:
-            lines = msgspec.msgpack.decode(unsqueeze(extra), type=list[Line])
+            lines = msgspec.msgpack.decode(decompress(extra), type=list[Line])
             return [(line.speaker, line.text, line.date, line.time) for line in lines], speaker
         found = []
         for turn in dialogue.turns[:at]:
@@ -154,10 +154,10 @@ class ReadManuals(Stage):
             data = files.read_bytes(element)
             page = manuals.read(element, data)
         except InputError as error:
-            self.books.faults.append(str(error))
+            self.counters.faults.append(str(error))
             return
         shown = element.replace("\\", "/").rsplit("/", 1)[-1]
-        self.books.inputs.append(
+        self.counters.inputs.append(
             {
                 "path": f"manuals/{shown}",
                 "sha256": hashlib.sha256(data).hexdigest(),

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 from dialmill.pipelines.benchmarks.shared import turn_predictor
-from dialmill.pipelines.core.benchmark import Benchmark
+from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Out
@@ -46,14 +46,14 @@ class Raddle(Benchmark):
     def predictor(self) -> Predictor:
         return turn_predictor
 
-    def release(self, dialogue: Dialogue, suite: str, order: bytes, blind: bool) -> Iterable[Out]:
-        if dialogue.split not in ("train", "test"):
+    def release(self, record: Dialogue, order: bytes, context: ReleaseContext) -> Iterable[Out]:
+        if record.split not in ("train", "test"):
             return
-        file = f"{suite}/{_file_name(dialogue.domains)}.{dialogue.split}.soloist.json"
-        turns = soloist_turns(dialogue)
+        file = f"{record.suite}/{_file_name(record.domains)}.{record.split}.soloist.json"
+        turns = soloist_turns(record)
         if not turns:
             return
-        if blind:
+        if context.hides_labels(record):
             labels = [{str(key): turn[key] for key in ("name", "belief", "kb", "reply", "dp") if key in turn} for turn in turns]
             yield Out(f"labels/release/{file}", order, len(labels), _joined(labels))
             turns = [{"history": turn["history"], "name": turn["name"]} for turn in turns]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from dialmill.pipelines.baselines.judges import labelled_turns, train_classifier
 from dialmill.pipelines.baselines.linear import LinearClassifier
 from dialmill.pipelines.baselines.rankers import Searcher
 from dialmill.pipelines.baselines.tracker import Tracker
+from dialmill.pipelines.baselines.trained import labelled_turns, train_classifier
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.predictor import Made, Task
 from dialmill.pipelines.scoring.soloist import delexicalised

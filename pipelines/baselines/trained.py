@@ -1,6 +1,6 @@
 """What the training split teaches a build: light baselines that say which test dialogues are easy, and how common each word is.
 
-`Lessons` is trained once a run, from a bounded sample of the training split, and travels to the workers as one file.
+`TrainedBaselines` is trained once a run, from a bounded sample of the training split, and travels to the workers as one file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Predictions = dict[str, dict[int, Prediction]]
 
 
 class Packed(msgspec.Struct):
-    """`Lessons` as they travel."""
+    """`TrainedBaselines` as they travel."""
 
     few: dict[str, tuple[int, str]] = {}  #: group -> the (rank, source id) of the last few-shot dialogue
     trackers: dict[str, bytes] = {}
@@ -85,7 +85,7 @@ def train_classifier(dialogues: Sequence[Dialogue]) -> LinearClassifier | None:
     return LinearClassifier.train(examples)
 
 
-class Lessons:
+class TrainedBaselines:
     """The trained baselines of a run.
 
     Args:
@@ -122,20 +122,20 @@ class Lessons:
         return zlib.compress(msgspec.msgpack.encode(packed), 1)
 
     @classmethod
-    def load(cls, data: bytes, wanted: Sequence[str]) -> Lessons:
+    def load(cls, data: bytes, wanted: Sequence[str]) -> TrainedBaselines:
         """Inverse of `train`."""
         return cls(msgspec.msgpack.decode(zlib.decompress(data), type=Packed), wanted)
 
-    def judges(self, language: str) -> list[str]:
+    def names(self, language: str) -> list[str]:
         """The baselines that can judge dialogues of a language."""
         built_in = ((TRACKER, self._trackers), (CLASSIFIER, self._classifiers))
         return [name for name, models in built_in if language in models] + sorted(self.predictions)
 
-    def mistakes(self, judge: str, dialogue: Dialogue) -> list[Mistake] | None:
+    def mistakes(self, name: str, dialogue: Dialogue) -> list[Mistake] | None:
         """The user turns that a baseline gets wrong; None where it says nothing of the dialogue."""
-        if judge == TRACKER:
+        if name == TRACKER:
             return self._tracked(self._trackers[dialogue.language], dialogue)
-        if judge == CLASSIFIER:
+        if name == CLASSIFIER:
             classifier = self._classifiers[dialogue.language]
             found = []
             for turn, features in labelled_turns(dialogue):
@@ -143,7 +143,7 @@ class Lessons:
                 if said != turn_class(turn):
                     found.append(Mistake(turn.turn, (turn_class(turn) or "no label",)))
             return found
-        given = self.predictions[judge].get(dialogue.dialogue_id)
+        given = self.predictions[name].get(dialogue.dialogue_id)
         return None if given is None else _compared(given, dialogue)
 
     @staticmethod
@@ -170,11 +170,11 @@ def _compared(given: dict[int, Prediction], dialogue: Dialogue) -> list[Mistake]
 
 
 @lru_cache(maxsize=2)
-def open_lessons(path: str, wanted: tuple[str, ...]) -> Lessons:
-    """The lessons in a file, loaded once for each process."""
+def open_baselines(path: str, wanted: tuple[str, ...]) -> TrainedBaselines:
+    """The trained baselines in a file, loaded once for each process."""
     from dialmill.pipelines.core import files
 
-    return Lessons.load(files.read_bytes(path), wanted)
+    return TrainedBaselines.load(files.read_bytes(path), wanted)
 
 
 def read_predictions(path: str, data: bytes) -> Predictions:

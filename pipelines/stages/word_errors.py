@@ -1,4 +1,4 @@
-"""The books of recognition errors: what each suite of speech came to, by language, voice, noise and SNR."""
+"""Counts of recognition errors: what each suite of speech came to, by language, voice, noise and SNR."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def measured(dialogue: Dialogue, conditions: Conditions, tuned_on: Set[str]) -> 
             yield turn, [*conditions.of(turn), *part]
 
 
-def count(dialogue: Dialogue, suite: str, seed: int, heard: dict[str, dict[str, int]], tuned_on: Set[str]) -> None:
-    """Adds the errors of a variant to the books; nothing if no speech channel had it."""
+def count(dialogue: Dialogue, suite: str, seed: int, sums: dict[str, dict[str, int]], tuned_on: Set[str]) -> None:
+    """Adds the errors of a variant to `sums`; nothing if no speech channel had it."""
     conditions = Conditions(dialogue)
     if not conditions.spoken or (not conditions.whole and key_number(seed, "heard", dialogue.dialogue_id) % _TEXT_SHARE):
         return
@@ -32,15 +32,15 @@ def count(dialogue: Dialogue, suite: str, seed: int, heard: dict[str, dict[str, 
         of_turn = errors(turn.source_text, turn.utterance, dialogue.language)
         if of_turn.length:
             for kind, label in [("all", ""), *under]:
-                add_to_sums(heard.setdefault(f"{suite}\n{dialogue.language}\n{kind}\n{label}", {}), of_turn)
+                add_to_sums(sums.setdefault(f"{suite}\n{dialogue.language}\n{kind}\n{label}", {}), of_turn)
 
 
-def report(heard: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """The books as the manifest has them: suite -> language -> corpus WER (fractions; Chinese: CER) with its 95 % interval, and by condition."""
+def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """The counts as the manifest has them: suite -> language -> corpus WER (fractions; Chinese: CER) with its 95 % interval, and by condition."""
     found: dict[str, Any] = {}
-    for key in sorted(heard, key=lambda key: (*key.split("\n")[:3], band_order(key.split("\n")[3]))):
+    for key in sorted(sums, key=lambda key: (*key.split("\n")[:3], band_order(key.split("\n")[3]))):
         suite, language, kind, label = key.split("\n")
-        rate = {name: round(value, 4) for name, value in rate_of_sums(heard[key])._asdict().items()}
+        rate = {name: round(value, 4) for name, value in rate_of_sums(sums[key])._asdict().items()}
         of_language = found.setdefault(suite, {}).setdefault(language, {})
         if kind == "all":
             of_language.update(rate)

@@ -1,0 +1,65 @@
+"""What travels from stage to stage: a dialogue that was read, and the same once its split and subsets are known. Encoded and decoded here alone.
+
+A dialogue is packed and compressed once, when it was read; the stages after it pass these bytes on and unpack them where they need the dialogue.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from dialmill.pipelines.core.stage import Item, compress, decompress
+from dialmill.pipelines.stages.split import Fact
+from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import pack, unpack
+
+D = TypeVar("D", bound="DialogueItem")
+
+
+class DialogueItem(msgspec.Struct, array_like=True, frozen=True):
+    """A dialogue between two stages: itself packed and compressed, and what its source keeps beside it."""
+
+    packed: bytes
+    extra: bytes
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """The dialogue, decompressed and unpacked anew at each call."""
+        return unpack_dialogue(self.packed)
+
+    def item(self, source_id: str) -> Item:
+        """The item as it travels, keyed by the id that the source gives the dialogue."""
+        return source_id, msgspec.msgpack.encode(self)
+
+    @classmethod
+    def decode(cls: type[D], data: bytes) -> D:
+        """Inverse of `item`, from its bytes."""
+        return msgspec.msgpack.decode(data, type=cls)
+
+
+class ParsedDialogue(DialogueItem, array_like=True, frozen=True):
+    """A dialogue that was read and passed the filters: where it stood (the file as it is shown, and the place in it, from 0), and what the split
+    planner knows of it."""
+
+    file: str
+    index: int
+    fact: Fact
+
+
+class SplitDialogue(DialogueItem, array_like=True, frozen=True):
+    """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), whether it is a few-shot one, and the ids of those of
+    its records that are in test_hard."""
+
+    split: str | None
+    few: bool = False
+    hard: list[str] = []
+
+
+def pack_dialogue(dialogue: Dialogue) -> bytes:
+    """A dialogue as items hold it."""
+    return compress(pack(dialogue))
+
+
+def unpack_dialogue(packed: bytes) -> Dialogue:
+    """Inverse of `pack_dialogue`."""
+    return unpack(decompress(packed))
