@@ -12,11 +12,13 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
+from dialmill.perturbers.core import options
 from dialmill.perturbers.core.checks import certify
-from dialmill.perturbers.core.pools import Pool, PoolTable
+from dialmill.perturbers.core.options import Meta
+from dialmill.perturbers.core.options import OptionError as OptionError
+from dialmill.perturbers.core.pools import Pool, PoolFile
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import Locator, View
 from dialmill.schemas import Dialogue, Edit, Goal, SkippedTurn, Step, Turn, apply_edits
@@ -27,10 +29,6 @@ ValueMode = Literal["protect", "follow"]
 
 
 P = TypeVar("P", bound="Perturber")
-
-
-class OptionError(ValueError):
-    """An option that a perturber does not have, or a value out of its range. The message lists what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +55,6 @@ _REDRAWS, _STRIDE = 8, 1 << 20
 def variant_of(drawn: int) -> int:
     """The variant that a draw is for: redraws and places in a chain are numbered above it."""
     return drawn % _STRIDE
-
-
-@cache
-def _option_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def texts_of(dialogue: Dialogue) -> Texts:
@@ -96,6 +89,9 @@ class Perturber(ABC):
     relabels: ClassVar[bool] = False
     inserts: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        options.check(self, f"{self.name}: ")
+
     @property
     def step(self) -> str:
         """Name and version as they stand in lineages and keys: "typos@1"."""
@@ -104,16 +100,22 @@ class Perturber(ABC):
     @property
     def params(self) -> dict[str, Any]:
         """The options as plain values."""
-        return {name: getattr(self, name) for name in _option_names(type(self))}
+        return {name: getattr(self, name) for name in options.names(type(self))}
 
     @property
     def pools(self) -> tuple[PoolRequest, ...]:
         """The pools it needs from the whole input; without them it does what it can."""
         return ()
 
-    def with_tables(self: P, tables: Mapping[tuple[str, str], PoolTable]) -> P:
+    def with_pools(self: P, pools: Mapping[tuple[str, str], PoolFile]) -> P:
         """The same perturber with its pools, by (name of the pool, what it was gathered from)."""
         return self
+
+    def with_pool(self: P, dialogues: Iterable[Dialogue]) -> P:
+        """The same perturber with the pools it needs gathered from these dialogues, for use without a pipeline."""
+        wanted = self.pools
+        some = list(dialogues) if wanted else []
+        return self.with_pools({(request.pool.name, request.source): PoolFile.of_dialogues(request.pool, some) for request in wanted})
 
     def tunable(self) -> bool:
         """Whether it is to be tuned on a sample of what it will perturb, before it does."""
@@ -161,7 +163,7 @@ class Perturber(ABC):
         return self.draw_variant(dialogue, seed, variant, seen)
 
     def draw_variant(self, dialogue: Dialogue, seed: int, variant: int, seen: Set[Texts]) -> Dialogue:
-        """The variant, drawn again while its texts are among `seen`, those of the variants before it (case B12)."""
+        """The variant, drawn again while its texts are among `seen`, those of the variants before it."""
         for redraw in range(_REDRAWS):
             made = self.once(dialogue, seed, variant, redraw)
             if not seen or texts_of(made) not in seen or made.turns == dialogue.turns:
@@ -186,20 +188,19 @@ class Perturber(ABC):
         )
 
     @classmethod
-    def from_options(cls, options: dict[str, Any]) -> Perturber:
+    def from_options(cls, given: dict[str, Any]) -> Perturber:
         """A perturber from named options, as text ("0.1") or typed.
 
         Raises:
             OptionError: an unknown option (the message lists the known), or a value that does not fit.
         """
-        hints = get_type_hints(cls)
-        fields = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+        kinds = {option.name: option.kind for option in options.options(cls)}
         values = {}
-        for key, value in options.items():
-            if key not in fields:
-                known = ", ".join(sorted(fields)) or "none"
+        for key, value in given.items():
+            if key not in kinds:
+                known = ", ".join(sorted(kinds)) or "none"
                 raise OptionError(f"{cls.name} has no option {key!r}; its options are: {known}")
-            values[key] = _typed(f"{cls.name}: {key}", fields[key], value)
+            values[key] = options.read(f"{cls.name}: {key}", kinds[key], value)
         return cls(**values)
 
 
@@ -208,42 +209,14 @@ def untouched(dialogue: Dialogue, reason: str) -> PerturbResult:
     return PerturbResult(dialogue.turns, dialogue.goal, tuple(SkippedTurn(turn.turn, reason) for turn in dialogue.turns if turn.speaker == "user"))
 
 
-def _typed(what: str, kind: Any, value: Any) -> Any:
-    """`value` as `kind` (bool, int, float, str, or a Literal of strings), from text or as it is."""
-    choices = get_args(kind)
-    if choices:
-        if value not in choices:
-            raise OptionError(f"{what} must be one of {', '.join(map(str, choices))}, not {value!r}")
-        return value
-    try:
-        if kind is bool:
-            if isinstance(value, bool):
-                return value
-            return {"true": True, "false": False}[str(value).lower()]
-        if kind is int and isinstance(value, float) and value != int(value):
-            raise ValueError
-        return kind(value)
-    except (ValueError, KeyError, TypeError):
-        raise OptionError(f"{what} must be of type {kind.__name__}, not {value!r}") from None
-
-
 @dataclass(frozen=True)
 class TurnPerturber(Perturber):
-    """Base of perturbers that change user turns one at a time, by edits.
+    """Base of perturbers that change user turns one at a time, by edits."""
 
-    Args:
-        values: "protect" leaves slot values alone; "follow" may hit them, and their spans say `changed`.
-        tries: attempts per turn before it is skipped, at least 1.
-    """
-
-    values: ValueMode = "protect"
-    tries: int = 4
-
-    def __post_init__(self) -> None:
-        if self.values not in get_args(ValueMode):
-            raise OptionError(f"{self.name}: values must be protect or follow, not {self.values!r}")
-        if self.tries < 1:
-            raise OptionError(f"{self.name}: tries must be at least 1, not {self.tries}")
+    values: Annotated[
+        ValueMode, Meta(description='"protect" leaves slot values alone; "follow" may hit them, and their spans then say `changed`')
+    ] = "protect"
+    tries: Annotated[int, Meta(ge=1, description="attempts per turn before it is skipped with the reason of the last one", examples=[8])] = 4
 
     @abstractmethod
     def draw(self, view: View, rng: Rng) -> Any | Skipped:
@@ -300,7 +273,7 @@ class TurnPerturber(Perturber):
 
 
 def _same(one: str, other: str) -> bool:
-    """Equal up to blanks: such a variant would be counted as a change and be none (case B14)."""
+    """Equal up to blanks: such a variant would be counted as a change and be none."""
     return one == other or one.split() == other.split()
 
 
@@ -328,8 +301,8 @@ class Chain(Perturber):
     def pools(self) -> tuple[PoolRequest, ...]:
         return tuple(request for link in self.links for request in link.pools)
 
-    def with_tables(self, tables: Mapping[tuple[str, str], PoolTable]) -> Chain:
-        return dataclasses.replace(self, links=tuple(link.with_tables(tables) for link in self.links))
+    def with_pools(self, pools: Mapping[tuple[str, str], PoolFile]) -> Chain:
+        return dataclasses.replace(self, links=tuple(link.with_pools(pools) for link in self.links))
 
     def tunable(self) -> bool:
         return any(link.tunable() for link in self.links)

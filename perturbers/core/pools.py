@@ -1,7 +1,8 @@
 """What a perturber needs from the whole input: a pool, gathered dialogue by dialogue, merged by key, and looked up by key.
 
 A `Pool` says what a dialogue contributes and how contributions merge; `PoolTable` is the merged pool as one sorted file. The pipeline gathers and
-merges on its own engine and gets the same file as `build_table`, which does it in this process.
+merges on its own engine and gets the same file as `build_table`, which does it in this process. A perturber holds a pool as a `PoolFile`: a value
+that compares by content and travels to other processes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import mmap
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -93,11 +97,63 @@ def table_bytes(items: Iterable[tuple[str, bytes]]) -> bytes:
     return b"".join([_MAGIC, _COUNT.pack(len(pairs)), *places, *(part for pair in pairs for part in pair)])
 
 
-def build_table(pool: Pool, dialogues: Sequence[Dialogue] | Iterable[Dialogue]) -> PoolTable:
+@dataclass(frozen=True)
+class PoolFile:
+    """A merged pool as a perturber holds it: equal to another with the same content, pickled as what it is, opened once per process on first use.
+
+    Args:
+        digest: of the content (BLAKE2b, 16 bytes, hexadecimal).
+        path: the local file that holds it; "" for a pool in memory.
+        data: the content of a pool in memory.
+    """
+
+    digest: str
+    path: str = field(default="", compare=False)
+    data: bytes = field(default=b"", compare=False, repr=False)
+
+    @classmethod
+    def of_file(cls, path: str) -> PoolFile:
+        """The pool in a local file.
+
+        Raises:
+            OSError: it can't be read.
+        """
+        sha = blake2b(digest_size=16)
+        with Path(path).open("rb") as stream:
+            while block := stream.read(1 << 20):
+                sha.update(block)
+        return cls(sha.hexdigest(), path)
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> PoolFile:
+        """A pool in memory, from the content of a pool file."""
+        return cls(blake2b(data, digest_size=16).hexdigest(), data=data)
+
+    @classmethod
+    def of_dialogues(cls, pool: Pool, dialogues: Iterable[Dialogue]) -> PoolFile:
+        """The pool of some dialogues, gathered in this process and held in memory."""
+        return cls.of_bytes(table_content(pool, dialogues))
+
+    def open(self) -> PoolTable:
+        """The table, the same object for equal pools as long as it is in use."""
+        return _opened(self)
+
+
+@lru_cache(maxsize=16)
+def _opened(pool: PoolFile) -> PoolTable:
+    return PoolTable(pool.data) if pool.data else PoolTable.open(pool.path)
+
+
+def build_table(pool: Pool, dialogues: Iterable[Dialogue]) -> PoolTable:
     """The pool of some dialogues, in memory."""
+    return PoolTable(table_content(pool, dialogues))
+
+
+def table_content(pool: Pool, dialogues: Iterable[Dialogue]) -> bytes:
+    """The pool of some dialogues as the content of a pool file."""
     groups: dict[str, list[Entry]] = {}
     for dialogue in dialogues:
         for key, data in pool.entries(dialogue):
             groups.setdefault(key, []).append(Entry(dialogue.split or "", data))
     merged = ((key, pool.merge(entries)) for key, entries in groups.items())
-    return PoolTable(table_bytes((key, data) for key, data in merged if data is not None))
+    return table_bytes((key, data) for key, data in merged if data is not None)

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from dialmill.perturbers.core.checks import certify
-from dialmill.perturbers.core.contract import Changed, OptionError, PerturbResult, Skipped, TurnPerturber
+from dialmill.perturbers.core.contract import Changed, PerturbResult, Skipped, TurnPerturber
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
+from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import kind_of, parse_time
 from dialmill.perturbers.core.values import Located, Locator, View
@@ -88,31 +89,35 @@ class Disfluency(TurnPerturber):
     English: "um" and "uh" where speakers plan (at the start, before and behind function words), function words said twice, long words broken off and
     said again, a start given up. Chinese: fillers and repeats at clause starts only, each with its own comma. A turn in which no
     disfluency falls stays fluent (`stays_fluent`), as most short turns do; of a dialogue whose turns would all stay fluent one turn gets one.
-
-    Args:
-        setting: "conversation" for 6 disfluencies in 100 words, "computer" for 2.
-        rate: share of words before which a disfluency falls, in [0, 1); 0 takes that of `setting`.
-        repairs: share of turns with a slot value that is said wrong at first and taken back ("tuesday, no, wednesday"), in [0, 1]. Off by default:
-            it puts a false value into the text. People do it in 0.06 of their turns. The label stays the final value, the turn has the label
-            `self_repair`, and the lineage has the place and text of what was taken back.
-        values, tries: as for every perturber of turns.
     """
 
-    setting: Setting = "conversation"
-    rate: float = 0.0
-    repairs: float = 0.0
+    setting: Annotated[Setting, Meta(description='how fluent: "conversation", 6 disfluencies in 100 words; "computer", 2')] = "conversation"
+    rate: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="share of words before which a disfluency falls; 0 takes that of setting",
+            examples=[0.1],
+            extra={"unit": "disfluencies per word"},
+        ),
+    ] = 0.0
+    repairs: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description='share of turns with a slot value that is said wrong at first and taken back ("tuesday, no, wednesday"). Off by '
+            "default, as it "
+            "puts a false value into the text; people do it in 0.06 of their turns. The label stays the final value, the turn has the label "
+            "self_repair, and the lineage has the place and text of what was taken back",
+            examples=[0.06],
+            extra={"unit": "share of turns"},
+        ),
+    ] = 0.0
 
     name: ClassVar[str] = "disfluency"
     version: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.setting not in get_args(Setting):
-            raise OptionError(f"disfluency: setting must be one of {', '.join(get_args(Setting))}, not {self.setting!r}")
-        if not 0 <= self.rate < 1:
-            raise OptionError(f"disfluency: rate must be at least 0 and below 1, not {self.rate}")
-        if not 0 <= self.repairs <= 1:
-            raise OptionError(f"disfluency: repairs must be from 0 to 1, not {self.repairs}")
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         made = super().make(dialogue, seed, variant)

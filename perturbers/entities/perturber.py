@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from dialmill.perturbers.core import clock
-from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
 from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import DONTCARE, slot_name
 from dialmill.perturbers.core.values import VALUE_CLASSES, signals
@@ -92,25 +93,37 @@ class Entities(DialoguePerturber):
     A name keeps the word that says what it is ("acorn guest house" becomes "velinbrook guest house"), its capitals and the corpus' way of cutting
     words; short forms follow ("acorn"), a and an are put right. All times move by one constant, a multiple of five minutes, that keeps their order
     and the way they are written. Telephone numbers, postcodes, references and train ids keep their shape.
-
-    Args:
-        slots: "names", "names-times", or "all" (codes too).
-        db: files of a database to take the names from, "|" between them (MultiWOZ's and RiSAWOZ's ``*_db.json``, lists of objects with a "name" or
-            "名称"; the knowledge.json and db.json of DSTC9); empty coins names that no corpus has.
-        avoid: values that must not be used, such as those of a training split: a text file, one a line, or a file as for `db`.
     """
 
-    slots: Slots = "names-times"
-    db: str = ""
-    avoid: str = ""
+    slots: Annotated[
+        Slots,
+        Meta(
+            description='what is replaced: "names" of places, people and titles; "names-times", times of day too; "all", telephone numbers, '
+            "postcodes, references and train ids too"
+        ),
+    ] = "names-times"
+    db: Annotated[
+        str,
+        Meta(
+            description="files of a database to take the names from, \"|\" between them (MultiWOZ's and RiSAWOZ's *_db.json, lists of objects with a "
+            '"name" or "名称"; the knowledge.json and db.json of DSTC9); empty coins names that no corpus has',
+            examples=["hotel_db.json|restaurant_db.json"],
+        ),
+    ] = ""
+    avoid: Annotated[
+        str,
+        Meta(
+            description="values that must not be used, such as those of a training split: a text file, one a line, or a file as for db",
+            examples=["train_names.txt"],
+        ),
+    ] = ""
 
     name: ClassVar[str] = "entities"
     version: ClassVar[int] = 1
     relabels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.slots not in get_args(Slots):
-            raise OptionError(f"entities: slots must be one of {', '.join(get_args(Slots))}, not {self.slots!r}")
+        super().__post_init__()
         for path in filter(None, (*self.db.split("|"), self.avoid)):
             if not Path(path).is_file():
                 raise OptionError(f"entities: there is no file {path}")

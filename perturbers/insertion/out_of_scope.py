@@ -14,11 +14,12 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
 from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
 from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts, waits
@@ -55,33 +56,49 @@ class OutOfScope(DialoguePerturber):
 
     Candidates that name a domain some system supports (`other_domain`), that a knowledge snippet answers (`knowledge_seeking`) or that hold a slot
     value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs.
-
-    Args:
-        texts: files of candidates, "|" between them: CLINC's JSON (its "oos" lists), plain text (one a line), or dialmill's JSONL of any
-            corpus (its opening turns). The name of the file, or of the corpus, is the source. Empty takes our own list, by topics.
-        knowledge: a file of snippets in the form of DSTC9 Track 1 (knowledge.json); what they answer is no out-of-scope turn. Empty for none.
-        most: up to so many turns are inserted, at least 1.
-        chance: with which probability a dialogue gets any, in (0, 1].
-        train_source: the source whose first half is for training; empty takes the first that the candidates name, "*" every source.
-        answer: what the system says to each, and nothing more; empty takes one of several answers that lead back to the task.
     """
 
-    texts: str = ""
-    knowledge: str = ""
-    most: int = 1
-    chance: float = 1.0
-    train_source: str = ""
-    answer: str = ""
+    texts: Annotated[
+        str,
+        Meta(
+            description='files of candidates, "|" between them: CLINC\'s JSON (its "oos" lists), plain text (one a line), or dialmill\'s '
+            "JSONL of any "
+            "corpus (its opening turns). The name of the file, or of the corpus, is the source. Empty takes our own list, by topics",
+            examples=["clinc.json|chat.txt"],
+        ),
+    ] = ""
+    knowledge: Annotated[
+        str,
+        Meta(
+            description="a file of snippets in the form of DSTC9 Track 1 (knowledge.json); what they answer is no out-of-scope turn. Empty for none",
+            examples=["knowledge.json"],
+        ),
+    ] = ""
+    most: Annotated[int, Meta(ge=1, description="up to so many pairs of turns are inserted", examples=[3], extra={"unit": "pairs of turns"})] = 1
+    chance: Annotated[
+        float, Meta(gt=0, le=1, description="with which probability a dialogue gets any", examples=[0.5], extra={"unit": "probability"})
+    ] = 1.0
+    train_source: Annotated[
+        str,
+        Meta(
+            description='the source whose first half is for training; empty takes the first that the candidates name, "*" every source',
+            examples=["*"],
+        ),
+    ] = ""
+    answer: Annotated[
+        str,
+        Meta(
+            description="what the system says to each, and nothing more; empty takes one of several answers that lead back to the task",
+            examples=["Sorry, I can't help with that."],
+        ),
+    ] = ""
 
     name: ClassVar[str] = "out_of_scope"
     version: ClassVar[int] = 1
     inserts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.most < 1:
-            raise OptionError(f"out_of_scope: most must be at least 1, not {self.most}")
-        if not 0 < self.chance <= 1:
-            raise OptionError(f"out_of_scope: chance must be above 0 and at most 1, not {self.chance}")
+        super().__post_init__()
         for path in filter(None, (*self.texts.split("|"), self.knowledge)):
             if not Path(path).is_file():
                 raise OptionError(f"out_of_scope: there is no file {path}")

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
-from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
 from dialmill.perturbers.core.lexicon import packaged
 from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import Locator
 from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts, waits
@@ -51,18 +52,29 @@ class Questions(DialoguePerturber):
     """Inserts questions that no slot answers, each with its answer.
 
     They stand where their subject is on the table, the system waits for nothing, and no comment on what it said follows.
-
-    Args:
-        pairs: a JSON file of pairs (schema "questions"); empty takes our own, 67 pairs of five wordings over the domains of RiSAWOZ.
-        most: up to so many pairs are inserted, at least 1.
-        chance: with which probability a dialogue gets any, in (0, 1].
-        held_out: the share of pairs that only dialogues of the test split get, in [0, 1).
     """
 
-    pairs: str = ""
-    most: int = 2
-    chance: float = 1.0
-    held_out: float = 0.13
+    pairs: Annotated[
+        str,
+        Meta(
+            description='a JSON file of pairs (schema "questions"); empty takes our own, 67 pairs of five wordings over the domains of RiSAWOZ',
+            examples=["pairs.json"],
+        ),
+    ] = ""
+    most: Annotated[int, Meta(ge=1, description="up to so many pairs of turns are inserted", examples=[3], extra={"unit": "pairs of turns"})] = 2
+    chance: Annotated[
+        float, Meta(gt=0, le=1, description="with which probability a dialogue gets any", examples=[0.5], extra={"unit": "probability"})
+    ] = 1.0
+    held_out: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="share of the questions that only dialogues of the test split get",
+            examples=[0.2],
+            extra={"unit": "share of questions"},
+        ),
+    ] = 0.13
 
     name: ClassVar[str] = "questions"
     version: ClassVar[int] = 1
@@ -70,12 +82,7 @@ class Questions(DialoguePerturber):
     inserts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.most < 1:
-            raise OptionError(f"questions: most must be at least 1, not {self.most}")
-        if not 0 < self.chance <= 1:
-            raise OptionError(f"questions: chance must be above 0 and at most 1, not {self.chance}")
-        if not 0 <= self.held_out < 1:
-            raise OptionError(f"questions: held_out must be at least 0 and below 1, not {self.held_out}")
+        super().__post_init__()
         load(self.pairs)
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:

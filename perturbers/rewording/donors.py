@@ -11,15 +11,18 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import msgspec
 from dialmill.perturbers.core.lexicon import rows
-from dialmill.perturbers.core.pools import Entry, Pool, PoolTable, build_table
+from dialmill.perturbers.core.options import OptionError
+from dialmill.perturbers.core.pools import Entry, Pool, PoolFile, PoolTable, build_table
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import Locator
 from dialmill.perturbers.rewording.wordings import Analysis, Part, Wording, state_before
 from dialmill.schemas import Dialogue, Edit
+from dialmill.schemas.dialogue import decode
 
 #: Wordings kept of one key, and origins of one wording. Two origins suffice to find one that is not the turn's own dialogue.
 _KEPT = 256
@@ -313,3 +316,28 @@ def _edge(text: str, place: int) -> bool:
 def build_donors(dialogues: Iterable[Dialogue]) -> Donors:
     """The donors of some dialogues, in memory."""
     return Donors(build_table(DonorPool(), dialogues))
+
+
+@lru_cache(maxsize=8)
+def opened(pool: PoolFile) -> Donors:
+    """The donors of a pool, once per process."""
+    return Donors(pool.open())
+
+
+def donors_of_file(path: str) -> Donors:
+    """The donors of a file of canonical records (JSONL, as every suite has); read again where the file has changed.
+
+    Raises:
+        OptionError: the file can't be read as dialogues.
+    """
+    try:
+        stat = Path(path).stat()
+        return _of_file(path, stat.st_mtime_ns, stat.st_size)
+    except (OSError, ValueError) as error:
+        raise OptionError(f"twins_from: {path} can't be read as dialogues: {error}") from None
+
+
+@lru_cache(maxsize=4)
+def _of_file(path: str, changed: int, size: int) -> Donors:
+    with Path(path).open("rb") as stream:
+        return build_donors(decode(line) for line in stream if line.strip())

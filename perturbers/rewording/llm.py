@@ -1,4 +1,4 @@
-"""Rewriting by a language model behind any OpenAI-compatible endpoint (OpenAI, vLLM, Ollama, llama.cpp, LM Studio), with the standard library alone.
+"""A client of a language model behind any OpenAI-compatible endpoint (OpenAI, vLLM, Ollama, llama.cpp, LM Studio), with the standard library alone.
 
 ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` say where and as whom. Answers are kept by content (model, messages, attempt) below ``DIALMILL_CACHE``
 (else ``~/.cache/dialmill``), so that a rebuild asks nobody and gives the same bytes. A call that fails is tried again a few times, then costs its
@@ -16,26 +16,16 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from dialmill.perturbers.rewording.donors import gap_edits
-from dialmill.perturbers.typing.foreign import align
-from dialmill.schemas import Edit, Turn, apply_edits
-
-if TYPE_CHECKING:
-    from dialmill.perturbers.rewording.rewriter import Rewriter, Task
-
-#: How often a call is made at most, and answers are asked for one turn.
-_CALLS, _ANSWERS = 4, 3
+#: How often a call is made at most.
+_CALLS = 4
 #: Seconds: of a call, and the longest wait between two.
 _TIMEOUT, _LONGEST_WAIT = 60.0, 30.0
-#: Calls at a time.
-_CONCURRENT = 8
 #: After so many failures in a row no further call is made: the endpoint is down.
 _PATIENCE = 20
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
@@ -165,64 +155,3 @@ def _keep(path: Path, data: bytes) -> None:
 def client_for(model: str) -> Client:
     """The client of a model, one per process."""
     return Client(model)
-
-
-def messages_for(rewriter: Rewriter, task: Task) -> list[dict[str, str]]:
-    """What the model is asked: the instruction, the values to keep, what the system said before, and the turn."""
-    values = [task.text[place.start : place.end] for place in task.view.located]
-    rules = [
-        rewriter.prompt or rewriter.instruction,
-        "Write in Chinese." if task.view.language == "zh" else "Write in the language of the message.",
-        "Keep the speaker, every wish, question, refusal and thanks, and say nothing that the message doesn't say.",
-        *([f"Keep these exactly as they are written, in this order: {'; '.join(values)}."] if values else []),
-        "Reply with the rewritten message alone.",
-    ]
-    context = f"The assistant said: {task.before}\n" if task.before else ""
-    return [{"role": "system", "content": " ".join(rules)}, {"role": "user", "content": f"{context}The user's message: {task.text}"}]
-
-
-_QUOTED = re.compile(r"""^\s*(?:["'“「](?P<inner>.*)["'”」])\s*$""", re.DOTALL)
-
-
-def rewritings(rewriter: Rewriter, task: Task) -> Iterator[tuple[Turn, int]]:
-    """The turn as the model rewrote it, again and again up to three times, each with the tokens it cost. Nothing is certified yet.
-
-    Raises:
-        LlmError: a call failed for good.
-    """
-    client, messages = client_for(rewriter.model), messages_for(rewriter, task)
-    for attempt in range(_ANSWERS):
-        answer = client.ask(messages, attempt)
-        match = _QUOTED.match(answer.text)
-        text = (match["inner"] if match else answer.text).strip()
-        if text:
-            yield apply_edits(task.view.turn, edits_to(task, text)), answer.tokens
-
-
-def edits_to(task: Task, text: str) -> list[Edit]:
-    """Edits from the utterance to `text` that leave the values alone where `text` has them, whole and in order."""
-    places = [(place.start, place.end) for place in task.view.located]
-    literals: list[str] = []
-    reached = 0
-    for start, end in places:
-        value = re.compile(rf"(?<!\w){re.escape(task.text[start:end])}(?!\w)" if task.view.language != "zh" else re.escape(task.text[start:end]))
-        match = value.search(text, reached)
-        if match is None:
-            return align(task.text, text)
-        literals.append(text[reached : match.start()])
-        reached = match.end()
-    return gap_edits(task.text, 0, len(task.text), places, [*literals, text[reached:]])
-
-
-def prefetch(rewriter: Rewriter, tasks: Sequence[Task]) -> None:
-    """Asks for the first answers to all turns of a dialogue at once, into the cache. Failures show when a turn's own call is made."""
-    client = client_for(rewriter.model)
-
-    def ask(task: Task) -> Any:
-        try:
-            return client.ask(messages_for(rewriter, task))
-        except LlmError:
-            return None
-
-    with ThreadPoolExecutor(_CONCURRENT) as pool:
-        list(pool.map(ask, tasks))

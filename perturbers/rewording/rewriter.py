@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from dialmill.perturbers.core.checks import certify
-from dialmill.perturbers.core.contract import OptionError, Perturber, PerturbResult, PoolRequest
-from dialmill.perturbers.core.pools import PoolTable, build_table
+from dialmill.perturbers.core.contract import Perturber, PerturbResult, PoolRequest
+from dialmill.perturbers.core.options import Meta, OptionError, state
+from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import slot_name
-from dialmill.perturbers.core.values import Locator, View
-from dialmill.perturbers.rewording import llm
-from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, build_donors, fill, fingerprint, gap_edits, speaks_plainly
+from dialmill.perturbers.core.values import Locator
+from dialmill.perturbers.rewording import by_model, llm
+from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, donors_of_file, fill, fingerprint, gap_edits, opened, speaks_plainly
+from dialmill.perturbers.rewording.task import Proposal, Task
 from dialmill.perturbers.rewording.wordings import Analysis, Wording, state_before
 from dialmill.schemas import Dialogue, SkippedTurn, Turn, apply_edits
-from dialmill.schemas.dialogue import decode
 
 Engine = Literal["twins", "rules", "llm"]
 #: The names of the perturbers below.
@@ -29,58 +28,38 @@ REWRITERS = ("paraphrase", "simplification", "verbosity")
 S = TypeVar("S", bound="Rewriter")
 
 
-class Task(NamedTuple):
-    """One turn to rewrite, and what is known of it."""
-
-    view: View
-    analysis: Analysis
-    donors: Donors | None
-    copies: int
-    first: bool
-    before: str
-    words: list[str]
-    said: str = ""  #: what the user of the variant said so far, in lower case
-
-    @property
-    def text(self) -> str:
-        """The utterance."""
-        return self.view.turn.utterance
-
-
-class Proposal(NamedTuple):
-    """A rewritten turn, not yet certified, and where its wording comes from: "twin of ID (SPLIT)", "rules", "llm (TOKENS tokens)"."""
-
-    turn: Turn
-    origin: str
-
-
 @dataclass(frozen=True)
 class Rewriter(Perturber):
-    """Base of the perturbers that say the same in other words. Slot values stay as they are, always.
+    """Base of the perturbers that say the same in other words. Slot values stay as they are, always."""
 
-    Args:
-        engine: "twins", the wording of another turn that says the same, and rules where there is none; "rules" alone; or "llm".
-        twins_from: where donors come from: "input", all dialogues read; "train", those that the build puts into train; or the path of another corpus.
-        tries: proposals per turn before it is skipped, at least 1.
-        model, prompt: for the engine "llm": the model's name and the instruction in place of the perturber's own.
-    """
-
-    engine: Engine = "twins"
-    twins_from: str = "input"
-    tries: int = 8
-    model: str = ""
-    prompt: str = ""
+    engine: Annotated[
+        Engine,
+        Meta(
+            description='"twins": the wording of a paraphrase donor, another turn with the same acts and slots, and rules where there is none; '
+            '"rules" alone; "llm": a language model behind an OpenAI-compatible endpoint'
+        ),
+    ] = "twins"
+    twins_from: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description='where donors come from: "input", all dialogues read; "train", those that the build puts into train; or the path of another '
+            "corpus",
+            examples=["train"],
+        ),
+    ] = "input"
+    tries: Annotated[int, Meta(ge=1, description="proposals for a turn before it is skipped with the reason of the last one", examples=[16])] = 8
+    model: Annotated[str, Meta(description='for the engine "llm": the name of the model at the endpoint', examples=["llama3.1"])] = ""
+    prompt: Annotated[
+        str, Meta(description='for the engine "llm": the instruction in place of the perturber\'s own', examples=["Say it in other words."])
+    ] = ""
+    pool: PoolFile | None = state(default=None)
 
     #: The instruction for a language model.
     instruction: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if self.engine not in get_args(Engine):
-            raise OptionError(f"{self.name}: engine must be one of {', '.join(get_args(Engine))}, not {self.engine!r}")
-        if self.tries < 1:
-            raise OptionError(f"{self.name}: tries must be at least 1, not {self.tries}")
-        if not self.twins_from:
-            raise OptionError(f"{self.name}: twins_from must be input, train, or a path")
+        super().__post_init__()
         if self.engine == "llm" and not self.model:
             raise OptionError(f"{self.name}: engine=llm needs a model, as in {self.name}:engine=llm,model=NAME")
 
@@ -88,24 +67,15 @@ class Rewriter(Perturber):
     def pools(self) -> tuple[PoolRequest, ...]:
         return (PoolRequest(DonorPool(), self.twins_from),) if self.engine == "twins" else ()
 
-    def with_tables(self: S, tables: Mapping[tuple[str, str], PoolTable]) -> S:
-        bound = type(self)(**self.params)
-        table = tables.get((DonorPool.name, self.twins_from))
-        if table is not None:
-            object.__setattr__(bound, "_donors", Donors(table))
-        return bound
-
-    def with_pool(self: S, dialogues: Iterable[Dialogue]) -> S:
-        """The same perturber with the donors of these dialogues, for use without a pipeline."""
-        return self.with_tables({(DonorPool.name, self.twins_from): build_table(DonorPool(), dialogues)})
+    def with_pools(self: S, pools: Mapping[tuple[str, str], PoolFile]) -> S:
+        return replace(self, pool=pools.get((DonorPool.name, self.twins_from)))
 
     def _find_donors(self) -> Donors | None:
         if self.engine != "twins":
             return None
-        bound: Donors | None = getattr(self, "_donors", None)
-        if bound is None and self.twins_from not in ("input", "train"):
-            return _donors_of_file(self.twins_from)
-        return bound
+        if self.pool is None and self.twins_from not in ("input", "train"):
+            return donors_of_file(self.twins_from)
+        return None if self.pool is None else opened(self.pool)
 
     @abstractmethod
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
@@ -126,7 +96,7 @@ class Rewriter(Perturber):
                     view, analysis, lenders, copies, place == 0, before.utterance if before else "", words(turn.utterance, dialogue.language)
                 )
         if self.engine == "llm":
-            llm.prefetch(self, list(tasks.values()))
+            by_model.prefetch(self.model, self.prompt or self.instruction, list(tasks.values()))
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
         reasons: list[str] = []
@@ -165,18 +135,8 @@ class Rewriter(Perturber):
         return problem
 
     def _asked(self, task: Task) -> Iterator[Proposal]:
-        for turn, tokens in llm.rewritings(self, task):
+        for turn, tokens in by_model.rewritings(self.model, self.prompt or self.instruction, task):
             yield Proposal(turn, f"llm ({tokens} tokens)")
-
-
-@lru_cache(maxsize=4)
-def _donors_of_file(path: str) -> Donors:
-    """The donors of a file of canonical records (JSONL, as every suite has)."""
-    try:
-        with Path(path).open("rb") as stream:
-            return build_donors(decode(line) for line in stream if line.strip())
-    except (OSError, ValueError) as error:
-        raise OptionError(f"twins_from: {path} can't be read as dialogues: {error}") from None
 
 
 def origin_of(candidate: Candidate) -> str:

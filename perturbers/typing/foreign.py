@@ -17,14 +17,15 @@ import random
 import re
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
-from typing import Any, ClassVar, Literal, get_args
+from functools import cache, lru_cache
+from typing import Annotated, Any, ClassVar, Literal
 
-from dialmill.perturbers.core.contract import OptionError, Skipped, TurnPerturber
+from dialmill.perturbers.core.contract import Skipped, TurnPerturber, ValueMode
+from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import View
 from dialmill.schemas import Edit
@@ -102,9 +103,6 @@ class Foreign(TurnPerturber):
 
     The function is called with global generators that are seeded from the key of the choice. Edits that touch what may not be touched
     (slot values in protect mode, numbers and placeholders in both) are left out; the others pass the checks that every perturber passes.
-
-    Args:
-        values, tries: as for every perturber of turns.
     """
 
     @abstractmethod
@@ -126,18 +124,26 @@ class Foreign(TurnPerturber):
         return [edit for edit in edits if not any(start < edit.end and edit.start < end for start, end in guarded)]
 
 
+Scalar = bool | int | float | str | None
+
+
 class _Wrapped(Foreign):
-    """A function as a perturber; `foreign` makes a subclass for each."""
+    """A function as a perturber; `_wrapper` makes a subclass for each."""
 
     function: ClassVar[Callable[[str], Augmented]]
-    options: ClassVar[Mapping[str, Any]]
+    #: What made the subclass: (function, name, version, languages, options), as `foreign` was given them.
+    made_of: ClassVar[tuple[Any, ...]]
 
     @property
     def params(self) -> dict[str, Any]:
-        return {**self.options, **super().params}
+        return {**dict(self.made_of[4]), **super().params}
 
     def augment(self, text: str) -> Augmented:
         return type(self).function(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The subclass has no name that another process could import; the function has, and the subclass is made again from it.
+        return _wrapped, (self.made_of, self.values, self.tries)
 
 
 def foreign(
@@ -145,11 +151,11 @@ def foreign(
     name: str,
     version: int = 1,
     languages: Sequence[str] = ("en", "zh"),
-    values: Literal["protect", "follow"] = "protect",
+    values: ValueMode = "protect",
     tries: int = 4,
-    **options: bool | int | float | str | None,
+    **options: Scalar,
 ) -> Foreign:
-    """Wraps any augmenter as a perturber.
+    """Wraps any augmenter as a perturber. Two wrapped alike are equal; they pickle where `function` does (a function of a module, not a lambda).
 
     Args:
         function: from a text to its augmented form, or to a list whose first element is taken. It may use the global generators of `random` and
@@ -165,16 +171,27 @@ def foreign(
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise OptionError(f"the name of a perturber is made of lower-case letters, digits, - and _, not {name!r}")
+    return _wrapped((function, name, version, tuple(languages), tuple(options.items())), values, tries)
+
+
+def _wrapped(made_of: tuple[Any, ...], values: ValueMode, tries: int) -> Foreign:
+    return _wrapper(made_of)(values=values, tries=tries)
+
+
+@cache
+def _wrapper(made_of: tuple[Any, ...]) -> type[_Wrapped]:
+    """The class of a wrapped function, the same for the same parts, so that perturbers wrapped alike are equal."""
+    function, name, version, languages, _ = made_of
     attributes = {
         "name": name,
         "version": version,
         "languages": frozenset(languages),
         "function": staticmethod(function),
-        "options": options,
+        "made_of": made_of,
         "__doc__": function.__doc__,
     }
     kind: type[_Wrapped] = type(name, (_Wrapped,), attributes)
-    return kind(values=values, tries=tries)
+    return kind
 
 
 NlpaugAugmenter = Literal["KeyboardAug", "SpellingAug"]
@@ -187,15 +204,14 @@ class Nlpaug(Foreign):
     KeyboardAug runs with settings that leave words readable: one letter a word, a neighbour key, no digits, signs or capitals (by default it
     replaces 30 % of the letters of a word, also by signs). SpellingAug replaces words by entries of a list of misspellings, of which one in
     seven is another English word: it changes meanings ("for" to "forth"), so prefer `typos`.
-
-    Args:
-        augmenter: "KeyboardAug" or "SpellingAug".
-        rate: share of the words of a turn that are hit, in (0, 1].
-        values, tries: as for every perturber of turns.
     """
 
-    augmenter: NlpaugAugmenter = "KeyboardAug"
-    rate: float = 0.1
+    augmenter: Annotated[NlpaugAugmenter, Meta(description="nlpaug's augmenter: neighbour keys, or entries of a list of misspellings")] = (
+        "KeyboardAug"
+    )
+    rate: Annotated[
+        float, Meta(gt=0, le=1, description="share of the words of a turn that are hit", examples=[0.3], extra={"unit": "share of words"})
+    ] = 0.1
 
     name: ClassVar[str] = "nlpaug"
     version: ClassVar[int] = 1
@@ -203,10 +219,6 @@ class Nlpaug(Foreign):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.augmenter not in get_args(NlpaugAugmenter):
-            raise OptionError(f"nlpaug: augmenter must be one of {', '.join(get_args(NlpaugAugmenter))}, not {self.augmenter!r}")
-        if not 0 < self.rate <= 1:
-            raise OptionError(f"nlpaug: rate must be above 0 and at most 1, not {self.rate}")
         if importlib.util.find_spec("nlpaug") is None:
             raise OptionError("nlpaug is not installed; it comes with the extra: pip install 'dialmill[nlpaug]'")
 

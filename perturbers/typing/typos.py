@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
 from math import comb, log
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from dialmill.perturbers.core.contract import OptionError, Skipped, TurnPerturber
+from dialmill.perturbers.core.contract import Skipped, TurnPerturber
+from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import View
 from dialmill.perturbers.typing import chinese as typing_zh
@@ -120,26 +121,28 @@ class Typos(TurnPerturber):
     capitals; the first letter is nearly safe, negations, numbers and times are never hit, and no slip makes another frequent word. Chinese: words
     and characters of the same or nearly the same sound, a few that look alike. Chat style: short forms from our own tables.
 
-    Args:
-        rate: share of the words of a turn that are hit, in (0, 1]; each word on its own, and at least one word a turn where one can be.
-        style: "typing" for slips alone, "chat" for short forms, lost capitals and full stops (a turn that has no short form gets one slip),
-            "mixed" for both.
-        values: "protect" leaves slot values alone; "follow" may hit them, and their spans say `changed`.
-        tries: attempts per turn before it is skipped, at least 1.
     """
 
-    rate: float = 0.1
-    style: Style = "mixed"
+    rate: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="share of the words of a turn that are hit, each word on its own, and at least one word a turn where one can be",
+            examples=[0.3],
+            extra={"unit": "share of words"},
+        ),
+    ] = 0.1
+    style: Annotated[
+        Style,
+        Meta(
+            description='"typing": slips alone; "chat": short forms, lost capitals and full stops (a turn that has no short form gets one slip); '
+            '"mixed": both'
+        ),
+    ] = "mixed"
 
     name: ClassVar[str] = "typos"
     version: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.rate <= 1:
-            raise OptionError(f"typos: rate must be above 0 and at most 1, not {self.rate}")
-        if self.style not in get_args(Style):
-            raise OptionError(f"typos: style must be one of {', '.join(get_args(Style))}, not {self.style!r}")
 
     def draw(self, view: View, rng: Rng) -> Drawn | Skipped:
         habits = _HABITS[self.style]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import get_type_hints
 
+from dialmill.perturbers.core import options
 from dialmill.perturbers.core.contract import Chain, Perturber
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.schemas.dialogue import STANDARD
@@ -16,9 +16,9 @@ def suite_params(perturber: Perturber) -> dict[str, set[type]]:
     found: dict[str, set[type]] = {}
     for link in links:
         hints = get_type_hints(type(link))
-        for field in dataclasses.fields(link):
-            kind = hints[field.name]
-            found.setdefault(field.name, set()).add(kind if kind in (bool, int, float, str) else str)
+        for name in options.names(type(link)):
+            kind = hints[name]
+            found.setdefault(name, set()).add(kind if kind in (bool, int, float, str) else str)
     return found
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 import msgspec
-from dialmill.perturbers.core.contract import PoolRequest
-from dialmill.perturbers.core.pools import Entry, PoolTable, table_bytes
+from dialmill.perturbers.core.contract import Perturber, PoolRequest
+from dialmill.perturbers.core.pools import Entry, PoolFile, table_bytes
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.inputs import InputFile
@@ -121,16 +120,16 @@ class PoolPaths:
 
 
 @lru_cache(maxsize=16)
-def open_pool(path: str) -> PoolTable:
-    """A pool's table, once per process: mapped where the file is local, else read."""
-    return PoolTable(files.read_bytes(path)) if files.is_remote(path) else PoolTable.open(path)
+def pool_file(path: str) -> PoolFile:
+    """A pool as perturbers hold it, once per process: by its path where the file is local, else by its content."""
+    return PoolFile.of_bytes(files.read_bytes(path)) if files.is_remote(path) else PoolFile.of_file(path)
 
 
-def bind(perturber: Any, paths: dict[str, str]) -> Any:
+def bind(perturber: Perturber, paths: Mapping[str, str]) -> Perturber:
     """The perturber with its pools."""
-    tables = {}
+    found = {}
     for request in perturber.pools:
         path = paths.get(f"{request.pool.name}\n{request.source}")
         if path is not None:
-            tables[request.pool.name, request.source] = open_pool(path)
-    return perturber.with_tables(tables)
+            found[request.pool.name, request.source] = pool_file(path)
+    return perturber.with_pools(found)

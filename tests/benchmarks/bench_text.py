@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from dialmill.perturbers import parse  # noqa: E402
 from dialmill.perturbers.core.contract import Perturber  # noqa: E402
-from dialmill.perturbers.core.pools import build_table  # noqa: E402
+from dialmill.perturbers.core.pools import PoolFile, build_table  # noqa: E402
 from dialmill.perturbers.rewording.donors import DonorPool  # noqa: E402
 from dialmill.perturbers.rewording.rewriter import Rewriter  # noqa: E402
 from dialmill.schemas import Dialogue  # noqa: E402
@@ -51,9 +51,9 @@ def main() -> None:
     turns = sum(turn.speaker == "user" for dialogue in dialogues for turn in dialogue.turns)
     gathered: list[object] = []
     gathering = cpu(lambda: gathered.append(build_table(DonorPool(), every)))
-    table = build_table(DonorPool(), every)
+    pool = PoolFile.of_dialogues(DonorPool(), every)
     perturbers = {name: parse(name).perturber for name in WANTED}
-    perturbers = {name: one.with_tables({(DonorPool.name, "input"): table}) if isinstance(one, Rewriter) else one for name, one in perturbers.items()}
+    perturbers = {name: one.with_pools({(DonorPool.name, "input"): pool}) if isinstance(one, Rewriter) else one for name, one in perturbers.items()}
     work: dict[str, Callable[[], object]] = {name: partial(perturb_all, one, dialogues, 1) for name, one in perturbers.items()}
     for one in perturbers.values():
         perturb_all(one, dialogues, 2)  # word lists and caches are loaded
@@ -64,7 +64,7 @@ def main() -> None:
     speed = {name: turns / seconds for name, seconds in best.items()}
 
     print(f"{turns} user turns in {len(dialogues)} dialogues of {arguments.data}, Python {sys.version.split()[0]}")
-    print(f"twins of {len(every)} dialogues gathered in {gathering:.2f} s: {gathering / len(every) * 1000:.2f} ms each, once per build")
+    print(f"donors of {len(every)} dialogues gathered in {gathering:.2f} s: {gathering / len(every) * 1000:.2f} ms each, once per build")
     for name, rate in speed.items():
         print(f"{name:16}{rate:10,.0f} user turns per CPU second ({WANTED[name]:,} asked){rate / speed['typos']:8.2f} x typos")
     if arguments.json:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from dialmill.perturbers import parse
-from dialmill.perturbers.core.pools import PoolTable, build_table
+from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.rewording.donors import DonorPool
 from dialmill.perturbers.rewording.rewriter import Rewriter
 from dialmill.pipelines.sources import registry
@@ -41,13 +41,13 @@ _KINDS: dict[str, tuple[Callable[[Dialogue, Dialogue], list[str]], float]] = {
 
 
 @cache
-def _corpus(folder: Path, name: str) -> tuple[list[Dialogue], PoolTable]:
+def _corpus(folder: Path, name: str) -> tuple[list[Dialogue], PoolFile]:
     """The dialogues of a corpus, and the twins in them."""
     source, pattern, every = _CORPORA[name]
     read = read_paths(registry.get(source), sorted(folder.glob(pattern)))
     dialogues = [one.replace(dialogue_id=f"{one.source_id}/standard/0") for one in read.dialogues.values()]
     dialogues = dialogues if _FULL else dialogues[::every]
-    return dialogues, build_table(DonorPool(), dialogues)
+    return dialogues, PoolFile.of_dialogues(DonorPool(), dialogues)
 
 
 @pytest.mark.parametrize("corpus", _CORPORA)
@@ -57,7 +57,7 @@ def test_no_value_is_lost_or_added(corpus: str, kind: str, real: Path) -> None:
     judge, least = _KINDS[kind]
     perturber = parse(kind).perturber
     if isinstance(perturber, Rewriter):
-        perturber = perturber.with_tables({(DonorPool.name, "input"): twins})
+        perturber = perturber.with_pools({(DonorPool.name, "input"): twins})
     values = oracle.ontology(dialogues, names=kind == "entities")
     found: list[str] = []
     added: list[tuple[list[str], str, str]] = []

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from dialmill.perturbers.core.contract import DialoguePerturber, OptionError, PerturbResult, untouched
+from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
+from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.insertion.knowledge import bank as banks
 from dialmill.perturbers.insertion.knowledge import database, modelled
@@ -67,83 +68,151 @@ class Knowledge(DialoguePerturber):
 
     The user turn has the labels `inserted` and `knowledge_seeking` (and `knowledge_twin`), its `knowledge` is the one snippet that answers it; the
     belief state is carried on. Wordings for training and for testing are different ones.
-
-    Args:
-        knowledge: the knowledge base, a file as DSTC9's knowledge.json ("|" between several); empty for our own base of whole domains.
-        known: a knowledge base whose snippets are not asked about, so that those that are asked are unseen; empty for none.
-        held_out: the share of the entities (of the snippets, where they hold for whole domains) that train and valid never ask about, in [0, 1).
-        unseen: only snippets that are held out are asked about (all, if `held_out` is 0).
-        rate: the probability of a question at each place behind the first, in [0, 1].
-        chain: the probability that an answer is followed by another question at once, in [0, 1]. In the validation set of DSTC9 the turn before
-            is the answer to another question in 38 of 100 instances.
-        frame: how often a question stands inside another sentence ("do you know if ..."), in [0, 1]. By default as in written dialogues; speakers
-            do so in 44 of 100 questions (DSTC10).
-        lead: how often a question follows a word of reaction ("great, and ..."), in [0, 1]. By default as in written dialogues; speakers do so in 74
-            of 100 (DSTC10).
-        most: up to so many questions in a dialogue, at least 1.
-        chance: with which probability a dialogue gets any, in (0, 1].
-        continues: the dialogue goes on behind an answer; else it ends with the last one. (`continue` in the text of `--with`.)
-        reference: how questions refer to the entity: pronouns ("they", "there"), nouns ("the hotel"), its name, or a mixture.
-        twins: "mark" labels questions that an earlier entity answers as well, "avoid" leaves them out, "only" asks nothing else.
-        db: files of the database whose rows say what needs no snippet; empty takes what databases of each domain have.
-        bank: folders with logs.json and labels.json ("|" between), whose users' questions are used as wordings where their snippets match.
-        bank_share: how often a question of the bank is taken where there is one, in [0, 1].
-        engine: "rules" words the questions itself; "llm" has them worded by a language model (`modelled`), and by the rules where its wordings fail
-            the checks or it doesn't answer, which the lineage then says.
-        model, prompt: for the engine "llm": the model's name, and the instruction in place of dialmill's own; "{count}" in it is how many wordings
-            are wanted, "{place}" what the place is called ("the hotel").
-        hard_negatives: the probability of a turn that looks like one and is none (a value asked again, a remark) at each place without a question,
-            in [0, 1].
     """
 
-    knowledge: str = ""
-    known: str = ""
-    held_out: float = 0.0
-    unseen: bool = False
-    rate: float = 0.3
-    chain: float = 0.35
-    frame: float = WRITTEN.frame
-    lead: float = WRITTEN.lead
-    most: int = 4
-    chance: float = 1.0
-    continues: bool = True
-    reference: References = "mixed"
-    twins: Literal["mark", "avoid", "only"] = "mark"
-    db: str = ""
-    bank: str = ""
-    bank_share: float = 0.5
-    engine: Literal["rules", "llm"] = "rules"
-    model: str = ""
-    prompt: str = ""
-    hard_negatives: float = 0.0
+    knowledge: Annotated[
+        str,
+        Meta(
+            description='the knowledge base, a file as DSTC9\'s knowledge.json ("|" between several); empty takes our own base of whole domains',
+            examples=["knowledge.json"],
+        ),
+    ] = ""
+    known: Annotated[
+        str,
+        Meta(
+            description="a knowledge base whose snippets are not asked about, so that those that are asked about are unseen; empty for none",
+            examples=["train_knowledge.json"],
+        ),
+    ] = ""
+    held_out: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="share of the entities (of the snippets, where they hold for whole domains) that train and valid never ask about",
+            examples=[0.2],
+            extra={"unit": "share of entities"},
+        ),
+    ] = 0.0
+    unseen: Annotated[bool, Meta(description="only snippets that are held out are asked about (all, if held_out is 0)")] = False
+    rate: Annotated[
+        float,
+        Meta(ge=0, le=1, description="probability of a question at each place behind the first", examples=[0.5], extra={"unit": "probability"}),
+    ] = 0.3
+    chain: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="probability that an answer is followed by another question at once; in the validation set of DSTC9 the turn before is the "
+            "answer to another question in 38 of 100 instances",
+            examples=[0.0],
+            extra={"unit": "probability"},
+        ),
+    ] = 0.35
+    frame: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description='how often a question stands inside another sentence ("do you know if ..."). By default as in written dialogues; '
+            "speakers do so "
+            "in 44 of 100 questions (DSTC10)",
+            examples=[0.44],
+            extra={"unit": "share of questions"},
+        ),
+    ] = WRITTEN.frame
+    lead: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description='how often a question follows a word of reaction ("great, and ..."). By default as in written dialogues; speakers '
+            "do so in 74 of "
+            "100 (DSTC10)",
+            examples=[0.74],
+            extra={"unit": "share of questions"},
+        ),
+    ] = WRITTEN.lead
+    most: Annotated[int, Meta(ge=1, description="up to so many questions in a dialogue", examples=[2], extra={"unit": "questions"})] = 4
+    chance: Annotated[
+        float, Meta(gt=0, le=1, description="with which probability a dialogue gets any", examples=[0.5], extra={"unit": "probability"})
+    ] = 1.0
+    continues: Annotated[
+        bool, Meta(description='the dialogue goes on behind an answer; else it ends with the last one ("continue" in the text of --with)')
+    ] = True
+    reference: Annotated[
+        References, Meta(description='how questions refer to the entity: pronouns ("they", "there"), nouns ("the hotel"), its name, or a mixture')
+    ] = "mixed"
+    twins: Annotated[
+        Literal["mark", "avoid", "only"],
+        Meta(
+            description='questions that an entity spoken of earlier answers as well: "mark" labels them, "avoid" leaves them out, "only" '
+            "asks nothing else"
+        ),
+    ] = "mark"
+    db: Annotated[
+        str,
+        Meta(
+            description='files of the database whose rows say what needs no snippet, "|" between them; empty takes what databases of each '
+            "domain have",
+            examples=["hotel_db.json"],
+        ),
+    ] = ""
+    bank: Annotated[
+        str,
+        Meta(
+            description='folders with logs.json and labels.json ("|" between them), whose users\' questions are used as wordings where '
+            "their snippets "
+            "match; empty for none",
+            examples=["dstc9/train"],
+        ),
+    ] = ""
+    bank_share: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="how often a question of the bank is taken where there is one",
+            examples=[1.0],
+            extra={"unit": "share of questions"},
+        ),
+    ] = 0.5
+    engine: Annotated[
+        Literal["rules", "llm"],
+        Meta(
+            description='"rules" words the questions itself; "llm" has them worded by a language model, and by the rules where its wordings fail the '
+            "checks or it doesn't answer, which the lineage then says"
+        ),
+    ] = "rules"
+    model: Annotated[str, Meta(description='for the engine "llm": the name of the model at the endpoint', examples=["llama3.1"])] = ""
+    prompt: Annotated[
+        str,
+        Meta(
+            description='for the engine "llm": the instruction in place of dialmill\'s own; "{count}" in it is how many wordings are '
+            'wanted, "{place}" '
+            'what the place is called ("the hotel")',
+            examples=["Ask {count} times about {place}."],
+        ),
+    ] = ""
+    hard_negatives: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="probability of a turn that looks like a knowledge-seeking one and is none (a value asked again, a remark) at each place "
+            "without a question",
+            examples=[0.2],
+            extra={"unit": "probability"},
+        ),
+    ] = 0.0
 
     name: ClassVar[str] = "knowledge"
     version: ClassVar[int] = 1
     inserts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 <= self.held_out < 1:
-            raise OptionError(f"knowledge: held_out must be at least 0 and below 1, not {self.held_out}")
-        for key, least in (
-            ("rate", 0.0),
-            ("chain", 0.0),
-            ("frame", 0.0),
-            ("lead", 0.0),
-            ("bank_share", 0.0),
-            ("hard_negatives", 0.0),
-            ("chance", 1e-12),
-        ):
-            value = getattr(self, key)
-            if not least <= value <= 1:
-                raise OptionError(f"knowledge: {key} must be {'above 0 and at most 1' if least else 'from 0 to 1'}, not {value}")
-        if self.most < 1:
-            raise OptionError(f"knowledge: most must be at least 1, not {self.most}")
-        if self.reference not in get_args(References):
-            raise OptionError(f"knowledge: reference must be one of {', '.join(get_args(References))}, not {self.reference!r}")
-        if self.twins not in ("mark", "avoid", "only"):
-            raise OptionError(f"knowledge: twins must be mark, avoid or only, not {self.twins!r}")
-        if self.engine not in ("rules", "llm"):
-            raise OptionError(f"knowledge: engine must be rules or llm, not {self.engine!r}")
+        super().__post_init__()
         if self.engine == "llm" and not self.model:
             raise OptionError("knowledge: engine=llm needs a model, as in knowledge:engine=llm,model=NAME")
         for paths in (self.knowledge, self.known):

@@ -1,0 +1,306 @@
+"""Options by one mechanism: types, ranges and meanings stand on the fields of a frozen dataclass, for perturbers and for recipes alike.
+
+    @dataclass(frozen=True)
+    class Typos(TurnPerturber):
+        rate: Annotated[float, Meta(gt=0, le=1, description="share of the words of a turn that are hit", examples=[0.3])] = 0.1
+
+`read` makes a value of what a user wrote ("0.3", or 0.3 out of YAML), `check` holds the values of an instance against their types and ranges, and
+`describe` is the help text: all three read the same annotation. `Meta` is msgspec's; ``extra={"unit": "dB"}`` gives a unit. A field that is
+no option but part of what a perturber holds, such as a pool, is made by `state`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from functools import lru_cache
+from itertools import chain
+from textwrap import wrap
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+__all__ = ["Meta", "Option", "OptionError", "check", "describe", "names", "options", "read", "state"]
+
+
+class OptionError(ValueError):
+    """An option that does not exist, or a value out of its range. The message says what is allowed, and what was given."""
+
+
+_STATE = "state"
+_FLAGS = {"true": True, "yes": True, "false": False, "no": False}
+_NONE = ("none", "null", "")
+_PLAIN: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+class Option(NamedTuple):
+    """One option: its name, its type with the range on it, its default, and what stands in its annotation.
+
+    `meaning`, `unit` and `example` are "" where the annotation has none; `example` is a value as a user would write it.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    meaning: str = ""
+    unit: str = ""
+    example: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """What values it takes: "a number above 0 and at most 1", "one of typing, chat, mixed"."""
+        return _allowed(self.kind)
+
+
+def state(**settings: Any) -> Any:
+    """A field of a perturber that is no option: it is set by the program, and stands neither in help texts nor in lineages. Takes what
+    `dataclasses.field` takes."""
+    return dataclasses.field(**settings, metadata={_STATE: True})
+
+
+@lru_cache(maxsize=256)
+def names(kind: type) -> tuple[str, ...]:
+    """The names of the options of a dataclass, in declared order."""
+    return tuple(field.name for field in dataclasses.fields(kind) if _STATE not in field.metadata)
+
+
+@lru_cache(maxsize=256)
+def options(kind: type) -> tuple[Option, ...]:
+    """The options of a dataclass, in declared order."""
+    hints = get_type_hints(kind, include_extras=True)
+    wanted = frozenset(names(kind))
+    return tuple(_option(field, hints[field.name]) for field in dataclasses.fields(kind) if field.name in wanted)
+
+
+def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
+    default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    metas = _metas(kind)
+    meaning = next((meta.description for meta in metas if meta.description), "")
+    unit = next((str(meta.extra["unit"]) for meta in metas if meta.extra and "unit" in meta.extra), "")
+    examples = [shown for meta in metas for shown in meta.examples or ()] or _other_values(_plain(kind), default)
+    return Option(field.name, kind, default, meaning, unit, written(examples[0]) if examples else "")
+
+
+def _other_values(kind: Any, default: Any) -> list[Any]:
+    """Values besides the default that the type alone tells."""
+    if kind is bool:
+        return [not default]
+    if get_origin(kind) is Literal:
+        return [value for value in get_args(kind) if value != default]
+    return []
+
+
+def _metas(kind: Any) -> list[Meta]:
+    """The annotations of a type, and of the parts of an alternative ("int or none")."""
+    if get_origin(kind) is Annotated:
+        base, *rest = get_args(kind)
+        return [one for one in rest if isinstance(one, Meta)] + _metas(base)
+    if _is_union(kind):
+        return list(chain.from_iterable(map(_metas, get_args(kind))))
+    return []
+
+
+def _plain(kind: Any) -> Any:
+    """A type without its annotation."""
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, types.UnionType)
+
+
+def written(value: Any) -> str:
+    """A value as a user writes it in an option or in ``--set``."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return ",".join(f"{key}={written(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(map(written, value))
+    return f"{value:g}" if isinstance(value, float) and value == float(f"{value:g}") else str(value)
+
+
+# ------------------------------------------------------------- reading and checking
+
+
+def read(name: str, kind: Any, value: Any) -> Any:
+    """`value`, typed or as text, as the type `kind` with its range.
+
+    Args:
+        name: what messages call it: "typos: rate".
+        kind: bool, int, float, str, a Literal of texts, a list or a dict by text of those, or an alternative of them; any with an annotation.
+        value: what was given. Lists are texts with commas, dicts "name=value" or "name:value" with commas; "none" is no value.
+
+    Raises:
+        OptionError: it does not fit; the message says what would.
+    """
+    fault = OptionError(f"{name} must be {_allowed(kind)}, not {value!r}")
+    return _ranged(_read(name, kind, value, fault), kind, fault)
+
+
+def _ranged(value: Any, kind: Any, fault: OptionError) -> Any:
+    """`value` if it is of its type and in its range, which msgspec decides."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise fault
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise fault from None
+    return value
+
+
+def _read(name: str, kind: Any, value: Any, fault: OptionError) -> Any:
+    """`value` as a value of a type, whatever its range."""
+    kind = _plain(kind)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return value
+    if origin is list:
+        items = [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+        if not isinstance(items, list | tuple):
+            raise fault
+        return [read(name, arguments[0], item) for item in items]
+    if origin is dict:
+        return {str(key): read(f"{name}.{key}", arguments[1], item) for key, item in _pairs(value, fault).items()}
+    if _is_union(kind):
+        return _alternative(name, arguments, value, fault)
+    return _scalar(kind, value, fault)
+
+
+def _pairs(value: Any, fault: OptionError) -> dict[Any, Any]:
+    if isinstance(value, str):
+        pairs = [item.partition("=" if "=" in item else ":") for item in value.split(",") if item.strip()]
+        return {name.strip(): text.strip() for name, _, text in pairs}
+    if not isinstance(value, dict):
+        raise fault
+    return value
+
+
+def _alternative(name: str, kinds: tuple[Any, ...], value: Any, fault: OptionError) -> Any:
+    if type(None) in kinds and (value is None or str(value).lower() in _NONE):
+        return None
+    by_name = [kind for kind in kinds if get_origin(_plain(kind)) is dict]
+    if by_name and isinstance(value, str) and ("=" in value or ":" in value):
+        return read(name, by_name[0], value)
+    for kind in kinds:
+        if kind is not type(None):
+            try:
+                return read(name, kind, value)
+            except OptionError:
+                continue
+    raise fault
+
+
+def _scalar(kind: Any, value: Any, fault: OptionError) -> Any:
+    if kind is bool:
+        if not isinstance(value, bool) and str(value).lower() not in _FLAGS:
+            raise fault
+        return value if isinstance(value, bool) else _FLAGS[str(value).lower()]
+    if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
+        raise fault
+    try:
+        made = kind(value)
+    except (TypeError, ValueError, OverflowError):
+        raise fault from None
+    if kind is int and isinstance(value, float) and made != value:
+        raise fault
+    return made
+
+
+def check(instance: Any, called: str = "") -> None:
+    """Holds every option of a dataclass instance against its type and range.
+
+    Args:
+        instance: the instance.
+        called: what messages put before the names: "typos: ".
+
+    Raises:
+        OptionError: a value does not fit; the message names the option, what is allowed, and the value.
+    """
+    for option in options(type(instance)):
+        if _is_known(option.kind):  # type: ignore[arg-type]
+            value = getattr(instance, option.name)
+            fault = OptionError(f"{called}{option.name} must be {option.allowed}, not {value!r}")
+            _ranged_within(f"{called}{option.name}", option.kind, value, fault)
+
+
+def _ranged_within(name: str, kind: Any, value: Any, fault: OptionError) -> None:
+    """`_ranged`; a fault inside a dict names the key."""
+    plain = _plain(kind)
+    if get_origin(plain) is dict and isinstance(value, dict):
+        inner = get_args(plain)[1]
+        for key, item in value.items():
+            _ranged(item, inner, OptionError(f"{name}.{key} must be {_allowed(inner)}, not {item!r}"))
+    _ranged(value, kind, fault)
+
+
+@lru_cache(maxsize=512)
+def _is_known(kind: Any) -> bool:
+    """Whether a type is one that options have; a plug-in may hold others, which it checks itself."""
+    kind = _plain(kind)
+    if kind in _PLAIN or kind is type(None):
+        return True
+    if get_origin(kind) is Literal:
+        return True
+    return (get_origin(kind) in (list, dict) or _is_union(kind)) and all(map(_is_known, get_args(kind)))
+
+
+# ------------------------------------------------------------- help texts
+
+
+def _allowed(kind: Any) -> str:
+    """What values a type with its range takes."""
+    plain = _plain(kind)
+    limits = _limits(kind)
+    origin, arguments = get_origin(plain), get_args(plain)
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, arguments))
+    if origin is list:
+        inner = _allowed(arguments[0])
+        return "a list separated by commas" + ("" if inner == "text" else f", each {inner}")
+    if origin is dict:
+        return f"name=value pairs ({_allowed(arguments[1])})"
+    if _is_union(plain):
+        parts = [_allowed(Annotated[part, limits] if limits and part is not type(None) else part) for part in arguments]
+        return " or ".join(dict.fromkeys(parts))
+    text = "none" if plain is type(None) else _PLAIN.get(plain, getattr(plain, "__name__", str(plain)))
+    return f"{text} {_range(limits)}" if limits is not None and _range(limits) else text
+
+
+def _limits(kind: Any) -> Meta | None:
+    found = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next((one for one in found if isinstance(one, Meta)), None)
+
+
+def _range(meta: Meta) -> str:
+    """The range of a number, or the length of a text, in words; "" for none."""
+    low = f"above {meta.gt:g}" if meta.gt is not None else f"of at least {meta.ge:g}" if meta.ge is not None else ""
+    high = f"below {meta.lt:g}" if meta.lt is not None else f"at most {meta.le:g}" if meta.le is not None else ""
+    if meta.ge is not None and meta.le is not None:
+        return f"from {meta.ge:g} to {meta.le:g}"
+    if meta.min_length:
+        low = "that is not empty" if meta.min_length == 1 else f"of at least {meta.min_length} characters"
+    return " and ".join(filter(None, (low, high)))
+
+
+def describe(kind: type, called: str, example: str = "{called}:{name}={value}") -> str:
+    """The options of a dataclass for people: of each its meaning, unit, range, default and an example. Its own come before inherited ones.
+
+    Args:
+        kind: the dataclass: a perturber or a recipe.
+        called: its name, for the examples.
+        example: how a user writes an option: "{called}:{name}={value}" for a perturber, "--set {name}={value}" for a recipe.
+    """
+    inherited = {name for base in kind.__mro__[1:] for name in getattr(base, "__annotations__", ())}
+    blocks = []
+    for option in sorted(options(kind), key=lambda one: one.name in inherited):
+        facts = [option.allowed, f"unit: {option.unit}" if option.unit else "", f"default: {written(option.default) or 'empty'}"]
+        if option.example:
+            facts.append("example: " + example.format(called=called, name=option.name, value=option.example))
+        lines = [*wrap(option.meaning, 110), *wrap("; ".join(filter(None, facts)), 110, break_on_hyphens=False)]
+        blocks.append("\n".join([f"  {option.name}", *(f"      {line}" for line in lines)]))
+    return "\n".join(blocks)
