@@ -221,8 +221,9 @@ def check(instance: Any, called: str = "") -> None:
     Raises:
         OptionError: a value does not fit; the message names the option, what is allowed, and the value.
     """
-    for option in options(type(instance)):
-        if _is_known(option.kind):  # type: ignore[arg-type]
+    kind: Any = type(instance)
+    for option in options(kind):
+        if _is_known(option.kind):
             value = getattr(instance, option.name)
             fault = OptionError(f"{called}{option.name} must be {option.allowed}, not {value!r}")
             _ranged_within(f"{called}{option.name}", option.kind, value, fault)
