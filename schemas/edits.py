@@ -7,6 +7,7 @@ the edits. Text outside the edits stays the same to the byte.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from dialmill.schemas.dialogue import Edit, Span, Turn
 
@@ -18,20 +19,28 @@ class EditError(ValueError):
 def check_edits(length: int, edits: Sequence[Edit]) -> None:
     """Raises `EditError` unless `edits` are sorted, disjoint and inside a text of `length` code points.
 
-    Two edits may touch, but two insertions at one place are ambiguous and refused.
+    Two edits may touch. Insertions at one place are one insertion, in the order of the list (`joined`).
     """
     reached = 0
-    last_insertion = -1
     for edit in edits:
         if not 0 <= edit.start <= edit.end <= length:
             raise EditError(f"edit [{edit.start}, {edit.end}) lies outside a text of {length} code points")
         if edit.start < reached:
             raise EditError(f"edit [{edit.start}, {edit.end}) overlaps or precedes the edit before it")
-        if edit.start == edit.end:
-            if edit.start == last_insertion:
-                raise EditError(f"two insertions at {edit.start}: make them one edit")
-            last_insertion = edit.start
         reached = edit.end
+
+
+def joined(edits: Sequence[Edit]) -> Sequence[Edit]:
+    """The same edits, insertions at one place as one: what comes first in the list stands first in the text."""
+    if not any(one.start == one.end == other.start == other.end for one, other in pairwise(edits)):
+        return edits
+    found: list[Edit] = []
+    for edit in edits:
+        if found and edit.start == edit.end == found[-1].start == found[-1].end:
+            found[-1] = Edit(edit.start, edit.end, found[-1].replacement + edit.replacement)
+        else:
+            found.append(edit)
+    return found
 
 
 def edit_text(text: str, edits: Sequence[Edit]) -> str:
@@ -170,7 +179,7 @@ def apply_edits(turn: Turn, edits: Sequence[Edit]) -> Turn:
         EditError: the edits are unsorted, overlap, or lie outside the utterance.
     """
     check_edits(len(turn.utterance), edits)
-    edits = minimal_edits(turn.utterance, edits)
+    edits = minimal_edits(turn.utterance, joined(edits))
     if not edits:
         return turn
     utterance = edit_text(turn.utterance, edits)

@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import Generic, NamedTuple, TypeVar
+from unicodedata import normalize
 
+from dialmill.perturbers.core.protected import MARKS
 from dialmill.perturbers.core.tokens import Runs
 
 T = TypeVar("T")
@@ -24,6 +26,10 @@ T = TypeVar("T")
 _EN_UNIT = re.compile(r"[^\W\d_][^\W_]*|\d+(?:[:.,]\d+)*[^\W_]*(?:(?<=\d\d)(?:-\d\d+)+)?|[^\W_]+|&|\[\w[\w.-]*\]|<\w[\w.-]*>")
 _EN_RUNS = Runs(_EN_UNIT)
 _ZH_UNIT = re.compile(r"[\[<][a-z]\w*[\]>]|\d+(?:[:.,]\d+)*[a-z]*(?:(?<=\d\d)(?:-\d\d+)+)?|[a-z][a-z0-9]*|[^\W_]")
+#: The same with combining marks inside words, for texts that have any: "e" and U+0301 is one letter, as U+00E9 is.
+_MARKED = re.compile(f"[{MARKS}]")
+_EN_MARKED_RUNS = Runs(re.compile(rf"[^\W\d_](?:[^\W_]|[{MARKS}])*|{_EN_UNIT.pattern.partition('|')[2]}"))
+_ZH_MARKED = re.compile(_ZH_UNIT.pattern.replace("[a-z][a-z0-9]*|[^\\W_]", rf"[a-z](?:[a-z0-9]|[{MARKS}])*|[^\W_][{MARKS}]*"))
 #: Full-width forms to half-width ones, one code point each, so that offsets hold.
 _HALF = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2019: 0x27}
 #: Where a sentence ends: no surface runs across it.
@@ -41,11 +47,18 @@ class Cut:
             if len(folded) != len(text):
                 folded = "".join(low if len(low := char.lower()) == 1 else char for char in text)
             folded = folded.translate(_HALF)
-        found: list[str] = (_ZH_UNIT if language == "zh" else _EN_RUNS).findall(folded)
+        marked = not folded.isascii() and _MARKED.search(folded) is not None
+        if marked:
+            found: list[str] = (_ZH_MARKED if language == "zh" else _EN_MARKED_RUNS).findall(folded)
+        else:
+            found = (_ZH_UNIT if language == "zh" else _EN_RUNS).findall(folded)
         self._folded = folded
         self._found = found
         self._bounds: list[tuple[int, int]] | None = None
         self.names = ["and" if name == "&" else name for name in found] if "&" in folded else found
+        if marked:
+            # A label may have the composed letter where the text has letter and mark, and the other way round.
+            self.names = [normalize("NFC", name) for name in self.names]
 
     @property
     def bounds(self) -> list[tuple[int, int]]:

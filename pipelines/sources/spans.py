@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 from dialmill.perturbers.core.values import find_span
 from dialmill.schemas import Span
@@ -65,6 +66,8 @@ class Tokens:
 
 def fold(text: str) -> str:
     """`text` for comparison: lower case, without blanks and punctuation, but with the points of decimals."""
+    if not text.isascii():
+        text = normalize("NFC", text)  # a label may have the composed letter where the text has letter and mark
     if text.isalnum():
         return text.lower()
     kept = []
@@ -83,9 +86,9 @@ def prove(text: str, start: int, end: int, value: str) -> tuple[int, int] | None
         return None
     surface = text[start:end]
     if surface != value and surface.lower() != value.lower():
-        while start < end and not text[start].isalnum() and text[start] != value[:1]:
+        while start < end and not _letter(text[start]) and text[start] != value[:1]:
             start += 1
-        while end > start and not text[end - 1].isalnum() and text[end - 1] != value[-1:]:
+        while end > start and not _letter(text[end - 1]) and text[end - 1] != value[-1:]:
             end -= 1
         folded = fold(text[start:end])
         if not folded or folded != fold(value):
@@ -93,6 +96,11 @@ def prove(text: str, start: int, end: int, value: str) -> tuple[int, int] | None
     elif not surface.strip():
         return None
     return (start, end) if whole(text, start, end) else None
+
+
+def _letter(char: str) -> bool:
+    """Whether a character is a letter, a digit or a mark on one."""
+    return char.isalnum() or (char > "\u02ff" and combining(char) != 0)
 
 
 def whole(text: str, start: int, end: int) -> bool:
@@ -113,6 +121,8 @@ def widen(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _free(beyond: str, edge: str) -> bool:
     """Whether the character beyond an edge, and the one after that, belong to another token than the edge."""
+    if beyond[0] > "\u02ff" and combining(beyond[0]):
+        return False  # a mark belongs to the letter before it
     if not edge.isalnum() or "\u3400" <= edge <= "\u9fff" or "\u3400" <= beyond[0] <= "\u9fff":
         return True
     return not beyond[0].isalnum() and not (edge.isdigit() and beyond[0] in ".:," and beyond[1:].isdigit())

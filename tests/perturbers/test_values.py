@@ -197,3 +197,12 @@ def test_kinds() -> None:
     ]
     assert kind_of("hotel-name", "yes") == "none"
     assert kind_of("hotel-name", "acorn guest house") == "name"
+
+
+@pytest.mark.parametrize(("text", "language"), [("take me to the caf{} inn please", "en"), ("我想去caf{} inn吃饭", "zh")])
+def test_composed_and_decomposed_letters_are_the_same(text: str, language: str) -> None:
+    for written in ("\u00e9", "e\u0301"):
+        for labelled in ("\u00e9", "e\u0301"):
+            shown = text.format(written)
+            found = find_span(shown, f"caf{labelled} inn", "name", language)
+            assert found is not None and shown[found[0] : found[1]] == f"caf{written} inn"

@@ -106,7 +106,6 @@ def test_edits_across_a_span(edits, text, status):
         [Edit(0, 99, "x")],
         [Edit(2, 4, "x"), Edit(3, 5, "y")],
         [Edit(2, 4, "x"), Edit(0, 1, "y")],
-        [Edit(2, 2, "x"), Edit(2, 2, "y")],
     ],
 )
 def test_impossible_edits_are_refused(edits):
@@ -119,3 +118,10 @@ def test_a_turn_brought_back_to_its_source_has_no_trace():
     there = apply_edits(turn, [Edit(3, 5, "le")])
     assert there.original == "hotel" and there.edits == (Edit(3, 5, "le"),)
     assert apply_edits(there, [Edit(3, 5, "el")]) == turn
+
+
+def test_insertions_at_one_place_join_in_their_order():
+    turn = Turn(turn=0, speaker="user", utterance="我要去")
+    made = apply_edits(turn, [Edit(1, 1, "呃"), Edit(1, 1, "，"), Edit(1, 2, "想")])
+    assert made.utterance == "我呃，想去"
+    assert edit_text(made.original, made.edits) == made.utterance
