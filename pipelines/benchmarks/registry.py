@@ -21,17 +21,19 @@ _BUILT_IN = {
         "cgodial-sbd": "cgodial.slots:CgodialSbd",
         "disentangle": "plain.disentangle:Disentangle",
         "cross-lingual": "cross_lingual.benchmark:CrossLingual",
+        "disentanglement": "plain.disentanglement:Disentanglement",
         "dstc9-track1": "dstc9.benchmark:Dstc9Track1",
         "noesis-advising": "noesis.advising:NoesisAdvising",
         "noesis-ubuntu": "noesis.ubuntu:NoesisUbuntu",
         "perturb": "plain.perturb:Perturb",
         "raddle": "raddle.benchmark:Raddle",
         "splits": "plain.splits:Splits",
+        "wer": "plain.wer:WordErrors",
     }.items()
 }
 #: Those with a command of their own, and those that are scored and not built.
 COMMANDS = ("disentangle", "perturb")
-SCORED_ONLY = ("cross-lingual",)
+SCORED_ONLY = ("cross-lingual", "disentanglement", "wer")
 
 REGISTRY: Registry[type[Benchmark]] = Registry("benchmark", "dialmill.benchmarks", _BUILT_IN, UsageError, hidden=(*COMMANDS, *SCORED_ONLY))
 

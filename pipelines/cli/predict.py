@@ -1,35 +1,41 @@
-"""`dialmill predict-baseline`: prediction files of the light baselines, in the formats that `dialmill score` reads.
-
-Each predictor trains on the training part of the folder that it predicts for, and reads no label of the part that it predicts.
-"""
+"""`dialmill predict-baseline`: predictions of a light baseline."""
 
 from __future__ import annotations
 
+import argparse
+import sys
 from pathlib import Path
 
-from dialmill.pipelines.benchmarks import registry
-from dialmill.pipelines.core.errors import InputError, UsageError
-from dialmill.pipelines.core.predictor import Made, Task
+from dialmill.pipelines.benchmarks.predictions import predict
+from dialmill.pipelines.cli.options import add_output_options, check_file, write_json
+from dialmill.pipelines.core.errors import DialmillError
 
 
-def names() -> list[str]:
-    """The benchmarks that have a baseline."""
-    return [name for name in registry.REGISTRY.entries if registry.get(name).predictor() is not None]
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("benchmark", metavar="BENCHMARK", help="see `dialmill list benchmarks`")
+    parser.add_argument("--gold", required=True, metavar="DIR", help="the folder to predict for; its training part is learned from")
+    parser.add_argument("--output", required=True, metavar="FILE", help="the prediction file, or - for standard output")
+    parser.add_argument("--suite", metavar="NAME", help="one suite (default: all; of next-utterance selection the first, subtask_1)")
+    parser.add_argument("--split", default="test", metavar="NAME", help="the split to predict (default test)")
+    parser.add_argument("--baseline", metavar="NAME", help="which baseline (default: the benchmark's first)")
+    add_output_options(parser)
 
 
-def predict(benchmark: str, gold: str, suite: str | None = None, split: str = "test", baseline: str | None = None) -> Made:
-    """The predictions of a baseline.
-
-    Raises:
-        UsageError: an unknown benchmark or baseline; the message lists the known ones.
-        InputError: the folder doesn't hold what is needed.
-    """
-    known = names()
-    module = registry.get(benchmark).predictor() if benchmark in known else None
-    if module is None:
-        raise UsageError(f"there is no baseline of {benchmark!r}; the known ones are: {', '.join(sorted(known))}")
-    if baseline is not None and baseline not in module.BASELINES:
-        raise UsageError(f"{benchmark} has no baseline {baseline!r}; it has: {', '.join(module.BASELINES)}")
-    if not Path(gold).is_dir():
-        raise InputError(gold, "is no folder", f"name a folder that `dialmill build {benchmark}` made")
-    return module.predict(Task(benchmark, Path(gold), suite, split, baseline or module.BASELINES[0]))
+def run(options: argparse.Namespace, beam_options: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    for path in (options.json_file, options.output):
+        check_file(path)
+    made = predict(options.benchmark, options.gold, options.suite, options.split, options.baseline)
+    if options.output == "-":
+        sys.stdout.write(made.content.decode())
+    else:
+        try:
+            Path(options.output).write_bytes(made.content)
+        except OSError as error:
+            raise DialmillError(f"{options.output}: can't be written: {error.strerror}") from None
+    summary = {"benchmark": options.benchmark, "schema": made.schema, "predicted": made.predicted, "trained_on": made.trained}
+    write_json(options, summary | {"output": options.output})
+    if not options.quiet and "-" not in (options.json_file, options.output):
+        print(f"{made.predicted:,} predictions ({made.schema}), learned from {made.trained}: {options.output}")
+    return 0

@@ -1,93 +1,52 @@
-"""What `dialmill score` does with its options: scorers of prediction files, and those that have files of their own."""
+"""`dialmill score`: predictions of one or several systems into a score file and tables."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
 
-from dialmill.pipelines.benchmarks import registry
-from dialmill.pipelines.core.errors import UsageError
-from dialmill.pipelines.core.scorer import Scorer, Settings
-from dialmill.pipelines.scoring import disentanglement, tables, wer
-from dialmill.pipelines.scoring.evaluate import Request, evaluate
-
-_DISENTANGLEMENT, _WER = "disentanglement", "wer"
+from dialmill.pipelines.benchmarks import scores
+from dialmill.pipelines.benchmarks.registry import SCORED_ONLY
+from dialmill.pipelines.cli.options import add_output_options, check_file, seed, write_json, write_text
+from dialmill.pipelines.core.scorer import Settings
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    """The score file.
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    more = f"a benchmark (see `dialmill list benchmarks`), or what is scored only: {', '.join(SCORED_ONLY)}"
+    parser.add_argument("benchmark", metavar="BENCHMARK", help=more)
+    parser.add_argument("--gold", required=True, metavar="DIR", help="the right answers: an output folder, or the official release's layout")
+    parser.add_argument("--predictions", nargs="+", metavar="FILE", help="what is to be scored: a file or folder of each system")
+    parser.add_argument("--suite", metavar="NAME", help="a suite, or all: robustness against the clean one (default: what the predictions are about)")
+    parser.add_argument("--split", metavar="NAME", help="the split that the predictions are about (default test)")
+    parser.add_argument("--database", metavar="DIR", help="DOMAIN_db.json files, for Inform and Success by entities")
+    parser.add_argument("--official-compat", action="store_true", help="as the published scorer computes it, its faults included")
+    parser.add_argument("--samples", type=_samples, default=1000, metavar="N", help="bootstrap samples (default 1000)")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the seed of the bootstrap (default 1)")
+    parser.add_argument("--markdown", metavar="FILE", help="the tables as Markdown")
+    parser.add_argument("--latex", metavar="FILE", help="the tables as LaTeX")
+    add_output_options(parser)
 
-    Raises:
-        UsageError: an unknown benchmark, or an option that it doesn't take.
-        DialmillError: gold or predictions that can't be used.
-    """
-    if options.benchmark == _DISENTANGLEMENT:
-        (predictions,) = _predictions(options, 1)
-        return disentanglement.score(options.gold, predictions)
-    if options.benchmark == _WER:
-        if options.predictions:
-            raise UsageError("score wer takes no --predictions: what was said stands in the gold beside what was heard")
-        return wer.score(options.gold, options.suite, options.split)
-    scorer_of(options.benchmark)
-    _predictions(options)
+
+def _samples(text: str) -> int:
+    samples = int(text)
+    if not 1 <= samples <= 100_000:
+        raise argparse.ArgumentTypeError(f"must be 1 to 100000: {text}")
+    return samples
+
+
+_samples.__name__ = "int"  # what argparse calls a value that doesn't fit
+
+
+def run(options: argparse.Namespace, beam_options: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    for path in (options.json_file, options.markdown, options.latex):
+        check_file(path)
     settings = Settings(options.gold, options.split, options.official_compat, options.database)
-    return evaluate(request(options.benchmark, settings, options.predictions, options.suite, options.seed, options.samples))
-
-
-def request(benchmark: str, settings: Settings, predictions: Sequence[str], suite: str | None = None, seed: int = 1, samples: int = 1000) -> Request:
-    """What is to be scored, with the scorer of a benchmark by its name.
-
-    Raises:
-        UsageError: there is no such scorer; the message lists the known.
-    """
-    return Request(benchmark, scorer_of(benchmark), settings, predictions, suite, seed, samples)
-
-
-def scorer_of(benchmark: str) -> type[Scorer]:
-    """The scorer of a benchmark.
-
-    Raises:
-        UsageError: there is none; the message lists the known.
-    """
-    found = registry.get(benchmark).scorer() if benchmark in registry.REGISTRY.entries else None
-    if found is None:
-        known = sorted(name for name in registry.REGISTRY.entries if registry.get(name).scorer() is not None)
-        raise UsageError(f"there is no scorer {benchmark!r}; the known ones are: {', '.join([*known, _DISENTANGLEMENT, _WER])}")
-    return found
-
-
-def _predictions(options: argparse.Namespace, most: int | None = None) -> list[str]:
-    if not options.predictions:
-        raise UsageError(f"score {options.benchmark} needs --predictions")
-    if most is not None and len(options.predictions) > most:
-        raise UsageError(f"score {options.benchmark} takes {most} --predictions, not {len(options.predictions)}")
-    found: list[str] = options.predictions
-    return found
-
-
-def text(scores: dict[str, Any]) -> str:
-    """For a terminal."""
-    if scores["benchmark"] == _DISENTANGLEMENT:
-        return disentanglement.table(scores)
-    return tables.text(scores, _tables(scores))
-
-
-def markdown(scores: dict[str, Any]) -> str:
-    """As Markdown."""
-    scores = _complete(scores)
-    return tables.markdown(scores, _tables(scores))
-
-
-def latex(scores: dict[str, Any]) -> str:
-    """As LaTeX."""
-    return tables.latex(_tables(_complete(scores)))
-
-
-def _tables(scores: dict[str, Any]) -> list[tables.Table]:
-    return wer.tables(scores) if scores["benchmark"] == _WER else tables.tables(scores)
-
-
-def _complete(scores: dict[str, Any]) -> dict[str, Any]:
-    """With the members that tables use, which scorers of their own may lack."""
-    return {"scale": "percent", "policy": {}, "notes": []} | scores
+    found = scores.score(options.benchmark, settings, options.predictions or (), options.suite, options.seed, options.samples)
+    write_json(options, found)
+    for path, made in ((options.markdown, scores.markdown), (options.latex, scores.latex)):
+        if path is not None:
+            write_text(path, made(found))
+    if not options.quiet and "-" not in (options.json_file, options.markdown, options.latex):
+        print(scores.text(found))
+    return 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
+import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -14,6 +16,19 @@ from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import decode
 
 _RED, _GREEN, _BOLD, _DIM, _OFF = "\033[31m", "\033[32m", "\033[1m", "\033[2m", "\033[0m"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("folder", metavar="DIR")
+    parser.add_argument("--id", required=True, metavar="ID", help="a source id (all suites) or a dialogue id")
+    parser.add_argument("--width", type=int, metavar="COLUMNS", help="width of the output (default: the terminal's)")
+
+
+def run(options: argparse.Namespace, beam_options: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    print(show(options.folder, options.id, options.width, color=sys.stdout.isatty()))
+    return 0
 
 
 def show(folder: str, wanted: str, width: int | None = None, color: bool = False) -> str:

@@ -17,7 +17,7 @@ from dialmill.pipelines.core.params import recipe_params
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe, load
 from dialmill.pipelines.core.runner import Outputs, Runner
-from dialmill.pipelines.core.scorer import Scorer
+from dialmill.pipelines.core.scorer import OwnScoring, Scorer
 from dialmill.pipelines.core.source import Source
 from dialmill.pipelines.core.stage import Out
 from dialmill.pipelines.core.subsets import subset_files
@@ -126,6 +126,10 @@ class Benchmark(ABC):
 
     def scorer(self) -> type[Scorer] | None:
         """The scorer of predictions, None where there is none."""
+        return None
+
+    def own_scoring(self) -> OwnScoring | None:
+        """What makes score files in place of a scorer, None for most."""
         return None
 
     def predictor(self) -> Predictor | None:

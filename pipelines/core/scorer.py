@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.units import Floats, Sums, Units
@@ -123,6 +123,32 @@ class Scorer(ABC):
             DialmillError: they don't, in this version.
         """
         return
+
+
+class Table(NamedTuple):
+    """A table with a caption; the first column is text, the others are numbers."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+class OwnScoring(Protocol):
+    """A module that makes a score file by itself: of what isn't predictions about the suites of a gold, and has no `Scorer`."""
+
+    def score_files(self, settings: Settings, predictions: Sequence[str], suite: str | None) -> dict[str, Any]:
+        """The score file.
+
+        Raises:
+            UsageError: other predictions than it takes, or an unknown suite.
+            DialmillError: files that can't be used.
+        """
+
+    def text(self, scores: dict[str, Any]) -> str:
+        """A score file for a terminal."""
+
+    def tables(self, scores: dict[str, Any]) -> list[Table]:
+        """A score file as tables."""
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:

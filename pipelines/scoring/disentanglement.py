@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.core.scorer import Settings
 from dialmill.pipelines.disentangle.logs import log_name, read_links
+from dialmill.pipelines.scoring.tables import tables
+
+__all__ = ["link_files", "score", "score_files", "tables", "text"]
 
 _ENDING = ".annotation.txt"
 _COUNTS = ("messages", "gold_links", "predicted_links", "matched_links", "gold_conversations", "predicted_conversations", "matched_conversations")
@@ -33,6 +38,15 @@ def link_files(folder: str) -> dict[str, Path]:
     return found
 
 
+def score_files(settings: Settings, predictions: Sequence[str], suite: str | None) -> dict[str, Any]:
+    """The score file of one folder of predicted links."""
+    if not predictions:
+        raise UsageError("score disentanglement needs --predictions")
+    if len(predictions) > 1:
+        raise UsageError(f"score disentanglement takes 1 --predictions, not {len(predictions)}")
+    return score(settings.gold, predictions[0])
+
+
 def score(gold: str, predictions: str) -> dict[str, Any]:
     """The scores of a folder of predicted links, in percent.
 
@@ -49,7 +63,7 @@ def score(gold: str, predictions: str) -> dict[str, Any]:
     return {"benchmark": "disentanglement", "suite": None, "metrics": scores, "versions": versions, "counts": counts | {"files": len(right)}}
 
 
-def table(scores: dict[str, Any]) -> str:
+def text(scores: dict[str, Any]) -> str:
     """The scores for people, named as in the paper's tables."""
     metrics, counts = scores["metrics"], scores["counts"]
     lines = [

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Table(NamedTuple):
-    """A table with a caption; the first column is text, the others are numbers."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+from dialmill.pipelines.core.scorer import Table
 
 
 def tables(scores: dict[str, Any]) -> list[Table]:

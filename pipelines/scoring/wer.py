@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dialmill.perturbers.speech.conditions import Conditions, band_order, speech_steps
 from dialmill.perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
 from dialmill.pipelines.core.errors import InputError, UsageError
-from dialmill.pipelines.core.scorer import versions
+from dialmill.pipelines.core.scorer import Settings, Table, versions
 from dialmill.pipelines.scoring.gold import records
-from dialmill.pipelines.scoring.tables import Table, number
+from dialmill.pipelines.scoring.tables import number
+from dialmill.pipelines.scoring.tables import text as shown
 from dialmill.pipelines.stages.tuning import took_part
 from dialmill.pipelines.stages.word_errors import measured
 from dialmill.schemas import Dialogue
 
 _SPLITS = ("train", "valid", "test")
 _STATUSES = ("kept", "changed", "lost")
+
+
+def score_files(settings: Settings, predictions: Sequence[str], suite: str | None) -> dict[str, Any]:
+    """The score file of one suite of speech; predictions are none."""
+    if predictions:
+        raise UsageError("score wer takes no --predictions: what was said stands in the gold beside what was heard")
+    return score(settings.gold, suite, settings.split)
 
 
 def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, Any]:
@@ -143,6 +151,11 @@ def _is_speech(folder: Path) -> bool:
         if first is not None:
             return bool(speech_steps(first))
     return False
+
+
+def text(scores: dict[str, Any]) -> str:
+    """The scores for a terminal."""
+    return shown(scores, tables(scores))
 
 
 def tables(scores: dict[str, Any]) -> list[Table]:

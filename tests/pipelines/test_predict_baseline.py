@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.benchmarks import predictions as predictors
 from dialmill.pipelines.benchmarks import registry as benchmarks
-from dialmill.pipelines.cli import predict as predictors
 from dialmill.schemas.validate import validate_file
 
 from .tools import DATA, call, plain, records

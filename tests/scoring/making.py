@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dialmill.pipelines.cli.score import request as scoring_request
+from dialmill.pipelines.benchmarks.scores import request as scoring_request
 from dialmill.pipelines.core.scorer import Settings
 from dialmill.pipelines.scoring.evaluate import evaluate
 from dialmill.schemas import Dialogue, Turn

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialmill.pipelines.cli.score import request as scoring_request
+from dialmill.pipelines.benchmarks.scores import request as scoring_request
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Settings
 from dialmill.pipelines.scoring.evaluate import evaluate

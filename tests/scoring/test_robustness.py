@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from dialmill.pipelines.cli.score import request as scoring_request
+from dialmill.pipelines.benchmarks.scores import request as scoring_request
 from dialmill.pipelines.core.scorer import Settings
 from dialmill.pipelines.core.units import Key, Units, columns_of
 from dialmill.pipelines.scoring import bootstrap, tables

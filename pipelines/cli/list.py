@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import importlib.util
 from typing import Any
@@ -9,9 +10,25 @@ from typing import Any
 from dialmill.perturbers.core import registry as perturbers
 from dialmill.perturbers.speech.engines.catalogue import ENGINES
 from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.cli.options import add_output_options, write_json
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.sources import registry as sources
 from dialmill.schemas import validate
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("what", nargs="?", metavar="WHAT", help="benchmarks, sources, perturbers, engines or schemas; all without")
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace, beam_options: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    found = listing(options.what)
+    write_json(options, found)
+    if options.json_file != "-":
+        print(listing_text(found))
+    return 0
 
 
 def listing(what: str | None) -> dict[str, list[dict[str, Any]]]:

@@ -1,0 +1,67 @@
+"""Options that several commands have, and the writing of their results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from dialmill.pipelines.core.errors import DialmillError
+
+
+def seed(text: str) -> int:
+    """A seed of 64 bits.
+
+    Raises:
+        ArgumentTypeError: it has more.
+    """
+    found = int(text)
+    if not -(2**63) <= found < 2**63:
+        raise argparse.ArgumentTypeError(f"must have 64 bits at most: {text}")
+    return found
+
+
+seed.__name__ = "int"  # what argparse calls a value that doesn't fit
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that has a result."""
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("--json", dest="json_file", metavar="FILE", help="the result as JSON into a file, or - for standard output")
+
+
+def check_file(path: str | None) -> None:
+    """Finds out before the run that a result couldn't be written.
+
+    Raises:
+        DialmillError: `path` is a folder, or its folder doesn't exist.
+    """
+    if path not in (None, "-") and (Path(path).is_dir() or not Path(path).absolute().parent.is_dir()):
+        raise DialmillError(f"{path}: can't be written: no such folder, or a folder itself")
+
+
+def write_json(options: argparse.Namespace, value: Any) -> None:
+    """The result of a command where ``--json`` asks for it.
+
+    Raises:
+        DialmillError: it can't be written.
+    """
+    if options.json_file is not None:
+        write_text(options.json_file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_text(path: str, text: str) -> None:
+    """A text into a file, or to standard output for "-".
+
+    Raises:
+        DialmillError: it can't be written.
+    """
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        raise DialmillError(f"{path}: can't be written: {error.strerror}") from None

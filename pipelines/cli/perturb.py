@@ -1,0 +1,36 @@
+"""`dialmill perturb`: noisy suites of one's own data."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.cli.running import add_run_options, run_recipe, settings
+from dialmill.pipelines.core.errors import UsageError
+from dialmill.schemas import STANDARD
+
+from dialmill import perturbers
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    add_run_options(parser)
+    parser.add_argument("--with", dest="chains", action="append", required=True, metavar="SPEC", help="'typos:rate=0.1'; '+' chains; one suite each")
+    parser.add_argument("--variants", type=int, default=1, metavar="N", help="variants of each dialogue in each suite (default 1)")
+
+
+def run(options: argparse.Namespace, beam_options: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    chains: dict[str, str] = {}
+    try:
+        for spec in options.chains:
+            name = perturbers.parse(spec).name
+            if name in chains or name == STANDARD:
+                raise UsageError(f"two suites are called {name!r}; rename one with name=: '{spec},name=other'")
+            chains[name] = spec
+    except perturbers.OptionError as error:
+        raise UsageError(str(error)) from None
+    recipe = benchmarks.load_recipe("perturb", None, settings(options))
+    recipe = dataclasses.replace(recipe, suites=[STANDARD, *chains], perturbations=chains, variants=options.variants)
+    return run_recipe(options, recipe, beam_options)

@@ -1,0 +1,21 @@
+"""`dialmill report`: the report of an output folder, written again."""
+
+from __future__ import annotations
+
+import argparse
+
+from dialmill.pipelines.report.write import write
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("folder", metavar="DIR")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+
+
+def run(options: argparse.Namespace, beam_options: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    path = write(options.folder)
+    if not options.quiet:
+        print(f"written: {path}")
+    return 0

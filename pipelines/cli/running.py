@@ -1,0 +1,51 @@
+"""What the commands share that make an output folder: `build`, `perturb` and `disentangle`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dialmill.pipelines.cli.options import add_output_options, check_file, seed, write_json
+from dialmill.pipelines.core.recipe import Recipe
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every run."""
+    parser.add_argument("--input", dest="inputs", nargs="+", required=True, metavar="PATH", help="files, zips or folders of a published corpus")
+    parser.add_argument("--output", required=True, metavar="DIR", help="the folder to make; whole or absent")
+    parser.add_argument("--format", metavar="SOURCE", help="the source's format; inferred without (`dialmill list sources`)")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the run seed (default 1)")
+    parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
+    parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
+    parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
+    parser.add_argument("--keep-audio", action="store_true", help="leave the audio of speech suites beside them, in dialogues/SUITE/audio")
+    parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the graph, and stop")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a key of the recipe; repeatable")
+    add_output_options(parser)
+
+
+def settings(options: argparse.Namespace) -> list[str]:
+    """The recipe's keys that the options set, as "key=value"."""
+    return [*options.settings, *(f"{key}=true" for key in ("commercial", "keep_audio") if getattr(options, key))]
+
+
+def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[str]) -> int:
+    """Carries a recipe out, or tells what would be done.
+
+    Raises:
+        DialmillError: the input or the run is at fault.
+    """
+    from dialmill.pipelines import build
+
+    check_file(options.json_file)
+    job = build.make_job(recipe, options.inputs, options.output, options.seed, options.format, options.overwrite, options.allow_missing)
+    if options.dry_run:
+        print(build.describe(job, beam_options))
+        return 0
+    if not options.quiet:
+        print(build.recipe_text(job), file=sys.stderr)
+    manifest = build.run(job, beam_options, quiet=options.quiet)
+    write_json(options, manifest)
+    if not options.quiet and options.json_file != "-":
+        print(build.summary(manifest, options.output))
+    return 0
