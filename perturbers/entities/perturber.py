@@ -8,20 +8,20 @@ in replacing them; an entity of which anything is left stays as it was, and the 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from dialmill.perturbers.core import clock
+from dialmill.perturbers.core import clock, tables
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import DONTCARE, slot_name
+from dialmill.perturbers.core.tables import read_tables
 from dialmill.perturbers.core.values import VALUE_CLASSES, signals
 from dialmill.perturbers.entities import coinage
 from dialmill.perturbers.entities.coinage import LODGING, PERSON, RESTAURANT, SIGHT, TASK, TITLE, TOWN, VENUE
@@ -127,8 +127,14 @@ class Entities(DialoguePerturber):
         for path in filter(None, (*self.db.split("|"), self.avoid)):
             if not Path(path).is_file():
                 raise OptionError(f"entities: there is no file {path}")
-        if self.db and not _database(self.db):
-            raise OptionError(f"entities: {self.db} holds no names")
+        try:
+            if self.db and not _database(self.db):
+                raise OptionError(f"entities: {self.db} holds no names")
+        except ValueError as error:
+            raise error if isinstance(error, OptionError) else OptionError(f"entities: {self.db} {error}") from None
+
+    def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
+        return tuple(f"{self.name}: {said}" for said in tables.warnings(self.db))
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         labels = _labels(dialogue)
@@ -283,12 +289,10 @@ def _database(paths: str) -> dict[str, tuple[str, ...]]:
     """Kind -> the names of some database files."""
     found: dict[str, dict[str, None]] = {}
     for path in filter(None, paths.split("|")):
-        loaded: Any = json.loads(Path(path).read_text("utf-8"))
-        tables = loaded if isinstance(loaded, dict) else {Path(path).stem.removesuffix("_db").lower(): loaded}
-        for table, rows in tables.items():
-            for row in rows.values() if isinstance(rows, dict) else rows if isinstance(rows, list) else ():
-                name = next((row[key] for key in ("name", "名称", "片名") if isinstance(row, dict) and isinstance(row.get(key), str)), "")
-                if name.strip():
+        for table, rows in read_tables(path).rows.items():
+            for row in rows:
+                name = tables.name_of(row)
+                if name:
                     kind = _DATABASE_KINDS.get(table) or _DOMAIN_KINDS.get(table, VENUE)
                     found.setdefault(kind, {})[" ".join(name.split())] = None
     return {kind: tuple(names) for kind, names in found.items()}

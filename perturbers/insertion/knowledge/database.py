@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+from dialmill.perturbers.core.tables import name_of, read_tables
 from dialmill.perturbers.insertion.knowledge.base import Entity, KnowledgeError, name_key
-from dialmill.schemas.validate import JsonError, parse
 
-_NAMES = ("name", "名称", "片名", "班号", "商品名称")
 #: RiSAWOZ calls its files in English and its domains in Chinese.
 _CHINESE = {
     "attraction": "旅游景点",
@@ -45,7 +42,7 @@ class Database:
 
 @lru_cache(maxsize=8)
 def load(paths: str) -> Database:
-    """A database from files ("|" between them): lists of rows called DOMAIN_db.json (MultiWOZ, RiSAWOZ), or objects of lists by domain (DSTC9).
+    """A database from files ("|" between them; `core.tables` has the forms).
 
     Raises:
         KnowledgeError: a file that is missing, not JSON, or holds no rows with names.
@@ -53,32 +50,19 @@ def load(paths: str) -> Database:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for path in paths.split("|"):
         try:
-            text = Path(path).read_bytes()
-            loaded = parse(text)
+            tables = read_tables(path)
         except OSError as error:
             raise KnowledgeError(f"{path}: {error.strerror or error}") from None
-        except JsonError as error:
+        except ValueError as error:
             raise KnowledgeError(f"{path}: {error}") from None
         before = len(found)
-        tables = loaded if isinstance(loaded, dict) else {Path(path).stem.removesuffix("_db").lower(): loaded}
-        for name, rows in tables.items():
-            for row in rows if isinstance(rows, list) else ():
-                plain = _plain(row)
-                named = next((plain[key] for key in _NAMES if isinstance(plain.get(key), str)), "")
-                if named.strip():
+        for name, rows in tables.rows.items():
+            for row in rows:
+                named = name_of(row)
+                if named:
                     language = "zh" if re.search("[\u3400-\u9fff]", named) else "en"
                     domain = _CHINESE.get(name.lower(), name.lower()) if language == "zh" else name.lower()
-                    found[domain, name_key(named, language)] = {str(key).lower(): value for key, value in plain.items()}
+                    found[domain, name_key(named, language)] = {str(key).lower(): value for key, value in row.items()}
         if len(found) == before:
             raise KnowledgeError(f"{path}: holds no rows with a name; expected a list of objects, or lists by domain")
     return Database(found)
-
-
-def _plain(row: Any) -> dict[str, Any]:
-    """A row as an object; some releases write rows as text."""
-    if isinstance(row, str):
-        try:
-            row = ast.literal_eval(row)
-        except (ValueError, SyntaxError):
-            return {}
-    return row if isinstance(row, dict) else {}

@@ -10,13 +10,14 @@ that an entity spoken of earlier answers as well is a twin, and labelled so: onl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
+from dialmill.perturbers.core import tables
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng, key_number
@@ -222,6 +223,9 @@ class Knowledge(DialoguePerturber):
             database.load(self.db)
         if self.bank:
             banks.load(self.bank, self.knowledge)
+
+    def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
+        return tuple(f"{self.name}: {said}" for said in tables.warnings(self.db))
 
     @classmethod
     def from_options(cls, options: dict[str, Any]) -> Knowledge:

@@ -1,0 +1,89 @@
+"""Database files of corpora: tables of rows, as JSON, however a release wrote them.
+
+A file is a list of rows called DOMAIN_db.json (MultiWOZ, RiSAWOZ), an object of lists by domain (DSTC9's db.json), or an object of objects by domain
+and id (knowledge.json). Some releases write each row as text in Python's notation, some in JSON's (``true``, ``null``), and some mix the two.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_LITERALS = {"true": True, "false": False, "null": None, "nan": None}
+#: What rows call the name of what they are about.
+NAMES = ("name", "名称", "片名", "班号", "商品名称")
+
+
+class Tables(NamedTuple):
+    """The rows of a file by table, and where rows stand that can't be read ("hotel[3]: 'abc'")."""
+
+    rows: dict[str, list[dict[str, Any]]]
+    unread: tuple[str, ...]
+
+    def warning(self, path: str) -> str | None:
+        """What to tell of rows that can't be read, None where all can."""
+        if not self.unread:
+            return None
+        total = len(self.unread) + sum(map(len, self.rows.values()))
+        return f"{path}: {len(self.unread)} of {total} rows can't be read and are left out; the first is {self.unread[0]}"
+
+
+class _Constants(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        name = node.id.lower()
+        return ast.copy_location(ast.Constant(_LITERALS[name]), node) if name in _LITERALS else node
+
+
+@lru_cache(maxsize=16)
+def read_tables(path: str) -> Tables:
+    """The tables of one file.
+
+    Raises:
+        OSError: it can't be read.
+        ValueError: it isn't JSON, or holds neither rows nor tables of rows.
+    """
+    try:
+        loaded: Any = json.loads(Path(path).read_text("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is not UTF-8: byte {error.start}") from None
+    except ValueError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+    if isinstance(loaded, list):
+        loaded = {Path(path).stem.removesuffix("_db").lower(): loaded}
+    if not isinstance(loaded, dict):
+        raise ValueError("holds no rows; expected a list of objects, or lists by domain")
+    found: dict[str, list[dict[str, Any]]] = {}
+    unread: list[str] = []
+    for table, rows in loaded.items():
+        places = rows.items() if isinstance(rows, dict) else enumerate(rows) if isinstance(rows, list) else ()
+        for place, row in places:
+            plain = as_row(row)
+            if plain is None:
+                unread.append(f"{table}[{place}]: {str(row)[:60]!r}")
+            else:
+                found.setdefault(table, []).append(plain)
+    return Tables(found, tuple(unread))
+
+
+def as_row(row: Any) -> dict[str, Any] | None:
+    """A row as an object, None where it is none and can't be read as one."""
+    if isinstance(row, str):
+        try:
+            tree = ast.fix_missing_locations(_Constants().visit(ast.parse(row.strip(), mode="eval")))
+            row = ast.literal_eval(tree)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    return row if isinstance(row, dict) else None
+
+
+def name_of(row: dict[str, Any]) -> str:
+    """The name of what a row is about, "" without one."""
+    return next((row[key].strip() for key in NAMES if isinstance(row.get(key), str)), "")
+
+
+def warnings(paths: str) -> tuple[str, ...]:
+    """What to tell of rows that can't be read, of several files ("|" between them)."""
+    return tuple(said for path in filter(None, paths.split("|")) if (said := read_tables(path).warning(path)) is not None)
