@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -262,3 +262,32 @@ def order_domains(wanted: Iterable[str], turns: Sequence[Turn]) -> tuple[str, ..
 def locatable(value: str | None) -> bool:
     """Whether a value could stand in a text as it is: "yes", "no" and "dontcare" say something about it, and are not looked for."""
     return value is not None and value not in (DONTCARE, "yes", "no")
+
+
+#: What systems say of a booking that failed, and of one that succeeded.
+_BOOKING_FAILED = re.compile(
+    r"(?<!you are )(?<!you 're )(?<!you're )\b(?:fully booked|booked (?:up|solid))\b"
+    r"|\b(?:unable|unsuccessful|not (?:been )?(?:able|successful)|could ?n.?t|can ?n.?t|cannot)\b[^.?!]*\bbook"
+    r"|\bbook\w*[^.?!]*\b(?:unavailable|unsuccessful|failed|not (?:available|successful|possible))\b"
+    r"|\bno (?:rooms?|tables?) (?:are |is )?(?:free|left|available)\b",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\breference\b", re.IGNORECASE)
+_BOOKED = frozenset({"book", "offerbooked"})
+
+
+def unforeseen_failure(goal: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
+    """Whether the goal has bookings with nothing to fall back on (no ``fail_book``, no ``fail_info``), and the last word of the system on booking is
+    that it failed: goal, acts and text then don't tell the same story, and what presupposes the booking is false."""
+    parts = [part for part in goal.values() if isinstance(part, dict) and part.get("book")]
+    if not parts or any(part.get("fail_book") or part.get("fail_info") for part in parts):
+        return False
+    failed = False
+    for turn in turns:
+        if turn.speaker != "system":
+            continue
+        if _BOOKING_FAILED.search(turn.utterance) and not _REFERENCE.search(turn.utterance):
+            failed = True
+        elif any(act.act in _BOOKED for act in turn.acts):
+            failed = False
+    return failed

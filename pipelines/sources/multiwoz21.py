@@ -112,6 +112,8 @@ class MultiWoz21(Source):
             turns.append(Turn(number, "user" if user else "system", text, None, spans, acts, state))
             if user:
                 before = state
+        if goal_record is not None and multiwoz.unforeseen_failure(goal_record, turns):
+            notes.add("goal_text_conflict")
         return Dialogue(
             dialogue_id=source_id,
             source=self.name,

@@ -343,3 +343,20 @@ def test_a_file_that_is_cut_off() -> None:
 def test_a_repeated_id_gives_two_pieces() -> None:
     record = json.dumps(_record())
     assert read_data(SOURCE, {"data.json": f'{{"A.json": {record}, "A.json": {record}}}'.encode()}).repeated == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "act", "conflict"),
+    [
+        ("I am sorry , it is fully booked for those days .", "Booking-Book", True),
+        ("Unfortunately that booking was unsuccessful .", "Booking-NoBook", True),
+        ("You 're fully booked , your reference number is G2WE88ND .", "Booking-Book", False),
+        ("Booked ! Anything else ?", "Booking-Book", False),
+    ],
+)
+def test_a_booking_that_fails_against_the_goal_is_told(answer: str, act: str, conflict: bool) -> None:
+    record = _record()
+    record["goal"] = {"hotel": {"info": {"area": "east"}, "fail_info": {}, "book": {"people": "2", "invalid": True}, "fail_book": {}}}
+    record["log"][-1 if len(record["log"]) % 2 == 0 else -2] |= {"text": answer, "dialog_act": {act: [["none", "none"]]}, "span_info": []}
+    dialogue = parse(SOURCE, "A", record)
+    assert any(reason.startswith("goal_text_conflict") for step in dialogue.lineage for reason in step.reasons) is conflict
