@@ -358,5 +358,5 @@ def test_a_booking_that_fails_against_the_goal_is_told(answer: str, act: str, co
     record = _record()
     record["goal"] = {"hotel": {"info": {"area": "east"}, "fail_info": {}, "book": {"people": "2", "invalid": True}, "fail_book": {}}}
     record["log"][-1 if len(record["log"]) % 2 == 0 else -2] |= {"text": answer, "dialog_act": {act: [["none", "none"]]}, "span_info": []}
-    dialogue = parse(SOURCE, "A", record)
+    dialogue = parse(SOURCE, record)
     assert any(reason.startswith("goal_text_conflict") for step in dialogue.lineage for reason in step.reasons) is conflict
