@@ -11,6 +11,8 @@ from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, long_id, short_id
 
 Form = Literal["dstc7", "dstc8"]
+#: The schema of files of examples.
+SCHEMAS: dict[Form, str] = {"dstc7": "noesis", "dstc8": "noesis-dstc8"}
 #: The releases' names of the splits.
 SPLIT_NAMES = {"train": "train", "valid": "dev", "test": "test"}
 

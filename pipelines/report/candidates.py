@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dialmill.pipelines.candidates.examples import SCHEMAS
 from dialmill.pipelines.core import files
 
 #: Bytes of a file that are read: a hundred candidates take some ten thousand.
@@ -14,9 +15,12 @@ _MESSAGES, _CANDIDATES, _CHARACTERS = 6, 8, 400
 
 
 def sets(folder: str, outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """{"file", "examples": [{"id", "context": [{"speaker", "utterance"}], "options": [{"utterance", "right"}], "more"}]} of each file of NOESIS' form
-    that has candidates, tests first. Of a set, the right answers are shown and the first of the others."""
-    paths = [item["path"] for item in outputs if item["schema"] == "noesis" and item["records"] and item["path"].startswith("release/")]
+    """The first examples of each release file that has candidates, tests first: of a set, the right answers are shown and the first of the others.
+
+    Returns:
+        {"file", "examples": [{"id", "context": [{"speaker", "utterance"}], "options": [{"utterance", "right"}], "more"}]}
+    """
+    paths = [item["path"] for item in outputs if item["schema"] == SCHEMAS["dstc7"] and item["records"] and item["path"].startswith("release/")]
     paths.sort(key=lambda path: ("_test" not in path, path))
     made: list[dict[str, Any]] = []
     for path in paths:

@@ -1,20 +1,18 @@
-"""Dialogues as gold: from an output folder of ours, from SOLOIST files as RADDLE releases them, or from a corpus as it was published."""
+"""Dialogues as gold: from an output folder of ours, from files of SOLOIST turns, or from a corpus as it was published."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from dialmill.pipelines.core.errors import InputError, RecordError
-from dialmill.pipelines.scoring.predictions import read_document
-from dialmill.pipelines.scoring.soloist import SUITES
+from dialmill.pipelines.scoring import soloist
 from dialmill.schemas import STANDARD, Dialogue, Turn
-from dialmill.schemas.dialogue import OOS, SlotValues, decode
+from dialmill.schemas.dialogue import decode
 
-SOLOIST = ".soloist.json"
 SPLITS = ("test", "valid", "train", "test_hard")
 
 
@@ -42,11 +40,16 @@ class GoldTurn(NamedTuple):
 class DialogueGold:
     """The dialogues of one split, suite by suite.
 
+    Args:
+        path: an output folder, a JSONL file of its records, a release of SOLOIST turns or one file of it, or a corpus.
+        split: the split; None for test.
+        suites: the suites that the folder of a single file of SOLOIST turns may name.
+
     Raises:
         InputError: nothing to be read there; the message says what was looked for.
     """
 
-    def __init__(self, path: str, split: str | None) -> None:
+    def __init__(self, path: str, split: str | None, suites: Sequence[str] = ()) -> None:
         self.path, self.split = path, split or "test"
         self.rejected = 0
         root = Path(path)
@@ -65,10 +68,10 @@ class DialogueGold:
             if not self._files:
                 raise InputError(path, f"has no dialogues/SUITE/{self.split}.jsonl", "name another split with --split, or build it again")
         else:
-            soloist = [root] if root.is_file() else sorted(root.rglob(f"*{SOLOIST}"))
-            soloist = [one for one in soloist if one.name.endswith(SOLOIST)]
-            if soloist:
-                self._soloist(soloist)
+            found = [root] if root.is_file() else sorted(root.rglob(f"*{soloist.ENDING}"))
+            found = [one for one in found if one.name.endswith(soloist.ENDING)]
+            if found:
+                self._read, self._replies = soloist.read_gold(self._of_split(found), suites if len(found) == 1 else None)
             else:
                 self._corpus(path)
         held = self._files if self._read is None else self._read
@@ -113,6 +116,13 @@ class DialogueGold:
         dialogues = [dialogue for path in paths if path.is_file() for dialogue in records(path)]
         return {(dialogue.dialogue_id, turn.turn) for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user"}
 
+    def _of_split(self, paths: Sequence[Path]) -> Sequence[Path]:
+        """The files of SOLOIST turns that are of the split; one alone is, whatever its name."""
+        wanted = [path for path in paths if path.name.removesuffix(soloist.ENDING).endswith(f".{self.split}")]
+        if not wanted and len(paths) > 1:
+            raise InputError(self.path, f"has no *.{self.split}{soloist.ENDING}", "name another split with --split")
+        return wanted or paths
+
     def _corpus(self, path: str) -> None:
         """A published corpus, through its own reader; splits are its official ones, and where it has none all dialogues count."""
         from dialmill.pipelines.core import files
@@ -141,76 +151,6 @@ class DialogueGold:
         if not official and any(dialogue.split is not None for dialogue in found):
             raise InputError(path, f"has no dialogues of the split {self.split}", "name another split with --split")
         self._read = {STANDARD: official or found}
-
-    def _soloist(self, paths: Sequence[Path]) -> None:
-        """SOLOIST turns, as release/SUITE/DOMAIN.test.soloist.json, back into dialogues; `belief` is the state, `dp` marks out-of-domain turns."""
-        wanted = [path for path in paths if path.name.removesuffix(SOLOIST).endswith(f".{self.split}")] or (paths if len(paths) == 1 else [])
-        if not wanted:
-            raise InputError(self.path, f"has no *.{self.split}{SOLOIST}", "name another split with --split")
-        self._read = {}
-        for path in wanted:
-            suite = path.parent.name if len(paths) > 1 or path.parent.name in (STANDARD, *SUITES) else STANDARD
-            domain = path.name.split(".")[0]
-            variants: dict[str, int] = {}
-            for name, items in _sessions(read_document(path, "soloist")):
-                variant = variants[name] = variants.get(name, -1) + 1
-                dialogue = soloist_dialogue(items, name, suite, variant, tuple(domain.split("+")))
-                self._read.setdefault(suite, []).append(dialogue)
-                for item in items:
-                    self._replies[dialogue.dialogue_id, len(item["history"]) - 1] = item["reply"].removeprefix("system :").strip()
-
-
-def _sessions(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """SOLOIST turns of one dialogue after another: a history that doesn't go on from the last one begins a new one."""
-    session: list[Mapping[str, Any]] = []
-    for item in items:
-        before = session[-1] if session else None
-        if before is not None and (item.get("name") != before.get("name") or item["history"][: len(before["history"])] != before["history"]):
-            yield str(before.get("name", "")), session
-            session = []
-        session.append(item)
-    if session:
-        yield str(session[0].get("name", "")), session
-
-
-def soloist_dialogue(items: Sequence[Mapping[str, Any]], name: str, suite: str, variant: int, domains: tuple[str, ...]) -> Dialogue:
-    """The dialogue of SOLOIST turns. Its last system turn has the delexicalised reply, which is all the format has of it."""
-    states = {len(item["history"]) - 1: soloist_state(item["belief"], domains) for item in items}
-    labels = {len(item["history"]) - 1: (OOS,) for item in items if item.get("dp", "").endswith("out_of_domain")}
-    lines = [*items[-1]["history"], items[-1]["reply"]]
-    turns = []
-    for number, line in enumerate(lines):
-        speaker, _, text = line.partition(" : ")
-        user = speaker.strip() == "user"
-        turns.append(Turn(number, "user" if user else "system", text, state=states.get(number, ()), labels=labels.get(number, ())))
-    source_id = name or f"session{variant}"
-    return Dialogue(
-        dialogue_id=f"{source_id}/{suite}/{variant}",
-        source="soloist",
-        source_id=source_id,
-        suite=suite,
-        variant=variant,
-        domains=domains,
-        turns=tuple(turns),
-    )
-
-
-def soloist_state(belief: str, domains: Sequence[str]) -> tuple[SlotValues, ...]:
-    """A belief state as SOLOIST writes it: "belief : slot = value ; slot = value", of several domains "domain slot = value ; ... | domain ..."."""
-    text = belief.partition(" : ")[2].strip() if " : " in belief else belief.strip()
-    if text in ("", "none"):
-        return ()
-    found = []
-    single = len(domains) == 1 and "|" not in text
-    for part in text.split("|"):
-        domain, rest = (domains[0], part.strip()) if single else part.strip().partition(" ")[::2]
-        if single and rest.startswith(f"{domain} "):
-            rest = rest[len(domain) + 1 :]  # written out although there is one
-        for item in rest.split(" ; "):
-            slot, equals, value = item.partition(" = ")
-            if equals:
-                found.append(SlotValues(domain, slot.strip(), (value.strip(),)))
-    return tuple(found)
 
 
 def records(path: Path) -> Iterator[Dialogue]:

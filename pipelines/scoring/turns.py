@@ -1,4 +1,4 @@
-"""State tracking, responses and detection, turn by turn: the scorer of RADDLE, of any split corpus, and of cross-lingual state tracking.
+"""State tracking, responses and detection, turn by turn: what the scorers of dialogues with belief states share.
 
 Metrics, in percent: `jga` (turns whose whole state is right), `slot_accuracy`, `slot_precision`, `slot_recall`, `slot_f1` (micro), `turn_accuracy`
 (turns in which all slots that change are right), `slot_recall_kept`, `_changed`, `_lost` (the slots of values that a perturbation kept, changed or
@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
-from dialmill.pipelines.scoring import bleu, inform, strata
-from dialmill.pipelines.scoring.gold import SOLOIST, DialogueGold, GoldTurn, soloist_state
+from dialmill.pipelines.scoring import bleu, inform, soloist, strata
+from dialmill.pipelines.scoring.gold import DialogueGold, GoldTurn
 from dialmill.pipelines.scoring.predictions import check_ids, first_byte, form, prediction_files, read_document, read_lines, shown, unique
 from dialmill.pipelines.scoring.state import OFFICIAL, POLICY, Slot, State, compare, state_of
 from dialmill.schemas.dialogue import OOS
@@ -33,9 +33,12 @@ class TurnScorer(Scorer):
     ranked: ClassVar[tuple[str, ...]] = ("jga", "slot_f1")
     of_turns: ClassVar[tuple[str, ...]] = ("jga", "turn_accuracy", "slot_f1", "slot_recall", "intent_accuracy", "ood_f1")
 
+    #: The suites that the benchmark's release has as folders, for a single file of it.
+    release_suites: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
-        self.gold = DialogueGold(settings.gold, settings.split)
+        self.gold = DialogueGold(settings.gold, settings.split, self.release_suites)
         self.split = self.gold.split
         if self.gold.rejected:
             self.notes.add(f"{self.gold.rejected} dialogues of the gold could not be read and are left out")
@@ -61,7 +64,11 @@ class TurnScorer(Scorer):
 
     def _of_split(self, files: list[Path]) -> list[Path]:
         """Without release files of other splits, where a whole release folder was named."""
-        return [one for one in files if not one.name.endswith(SOLOIST) or one.name.endswith(f".{self.gold.split}{SOLOIST}") or len(files) == 1]
+        return [
+            one
+            for one in files
+            if not one.name.endswith(soloist.ENDING) or one.name.endswith(f".{self.gold.split}{soloist.ENDING}") or len(files) == 1
+        ]
 
     def lines(self, file: Path) -> list[dict[str, Any]]:
         """The records of a JSONL file."""
@@ -84,9 +91,9 @@ class TurnScorer(Scorer):
         for place, (name, guess, turn, item) in enumerate(zip(names, said, due, items, strict=True)):
             if name != guess:
                 raise InputError(str(file), f"item {place} is about {guess!r}, the gold has {name!r} there", "keep the release's order")
-            state = [{"domain": one.domain, "slot": one.slot, "values": list(one.values)} for one in soloist_state(item["belief"], domains)]
-            made: dict[str, Any] = {"state": state, "delexicalised": item["reply"].removeprefix("system :").strip()}
-            yield turn.key, made | {"labels": [OOS] if item.get("dp", "").endswith("out_of_domain") else []}
+            state = [{"domain": one.domain, "slot": one.slot, "values": list(one.values)} for one in soloist.state_of_belief(item["belief"], domains)]
+            made: dict[str, Any] = {"state": state, "delexicalised": soloist.reply_of(item)}
+            yield turn.key, made | {"labels": [OOS] if soloist.is_out_of_domain(item) else []}
 
     def covered(self, guesses: Guesses) -> list[str]:
         dialogues = {dialogue for dialogue, _ in guesses}
@@ -282,9 +289,7 @@ class TurnScorer(Scorer):
             return turn.delexicalised
         if field == "response":
             return turn.answer.utterance
-        from dialmill.pipelines.scoring.soloist import delexicalised
-
-        return delexicalised(turn.answer, turn.dialogue.domains)
+        return soloist.delexicalised(turn.answer, turn.dialogue.domains)
 
     def metrics(self, sums: Sums) -> dict[str, Floats]:
         found: dict[str, Floats] = {}
@@ -348,14 +353,3 @@ def _intent(labels: Iterable[str]) -> str | None:
 def _guessed_intent(guess: Mapping[str, Any]) -> str | None:
     intent = guess.get("intent")
     return str(intent).removeprefix(INTENT) if intent is not None else _intent(guess.get("labels", ()))
-
-
-class Raddle(TurnScorer):
-    name = "raddle"
-    about = "RADDLE: JGA, slot accuracy and F1, Inform, Success, BLEU, Combined, intent accuracy, out-of-domain F1"
-    ranked = ("jga", "combined", "intent_accuracy", "ood_f1")
-
-
-class Splits(TurnScorer):
-    name = "splits"
-    about = "state tracking, responses and intents on any build or published corpus"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dialmill.pipelines.candidates.examples import SCHEMAS
 from dialmill.schemas.kinds import ANY, FileKind
 
 #: Examples of DSTC7 and of DSTC8, whose messages have a date.
-EXAMPLES, DATED_EXAMPLES = "noesis", "noesis-dstc8"
+EXAMPLES, DATED_EXAMPLES = SCHEMAS["dstc7"], SCHEMAS["dstc8"]
 CONVERSATIONS, COURSES, MANUALS = "noesis-conversations", "noesis-courses", "noesis-manuals"
 
 KINDS = (

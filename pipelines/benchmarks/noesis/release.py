@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from dialmill.pipelines.benchmarks.noesis.kinds import CONVERSATIONS, COURSES, DATED_EXAMPLES, EXAMPLES, MANUALS
-from dialmill.pipelines.candidates.examples import SPLIT_NAMES, release_path
+from dialmill.pipelines.benchmarks.noesis.kinds import CONVERSATIONS, COURSES, MANUALS
+from dialmill.pipelines.candidates.examples import SCHEMAS, SPLIT_NAMES, Form, release_path
 
 
-def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str], form: str, blind: bool) -> dict[str, str]:
+def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str], form: Form, blind: bool) -> dict[str, str]:
     """Every file of examples and ground truth (path -> schema, "" for tables), with or without records."""
     found: dict[str, str] = {}
     for subtask in subtasks:
@@ -17,7 +17,7 @@ def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str
             for case in test_cases if split == "test" else ("",):
                 path = release_path(corpus, split, subtask, case)
                 where = "labels/" if blind and split == "test" else ""
-                found[path] = EXAMPLES if form == "dstc7" else DATED_EXAMPLES
+                found[path] = SCHEMAS[form]
                 found[where + path.removesuffix(".json") + ".targets.tsv"] = ""
                 if split == "test":
                     found[where + responses_path(path)] = ""

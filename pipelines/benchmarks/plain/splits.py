@@ -1,10 +1,10 @@
 """`splits`: any source, split again, unperturbed, in the canonical record."""
 
+from dialmill.pipelines.benchmarks.plain.scorer import SplitsScorer
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.scorer import Scorer
-from dialmill.pipelines.scoring.turns import Splits as _Scorer
 
 
 class Splits(Benchmark):
@@ -12,7 +12,7 @@ class Splits(Benchmark):
     about = "any source split again: official lists or keyed hash, few-shot subsets, filters"
 
     def scorer(self) -> type[Scorer]:
-        return _Scorer
+        return SplitsScorer
 
     def predictor(self) -> Predictor:
         return turn_predictor

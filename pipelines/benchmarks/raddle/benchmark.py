@@ -12,17 +12,19 @@ import re
 from collections.abc import Iterable
 
 import msgspec
+from dialmill.pipelines.benchmarks.raddle.scorer import RaddleScorer
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Out
-from dialmill.pipelines.scoring.soloist import DOMAINS, delexicalised, one_line
-from dialmill.pipelines.scoring.turns import Raddle as _Scorer
+from dialmill.pipelines.scoring.soloist import delexicalised, one_line
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import OOS
 from dialmill.schemas.kinds import ANY, FileKind
 
+#: The domains that the tasks are about.
+DOMAINS = ("attraction", "hotel", "restaurant", "train")
 #: The suite of out-of-domain utterances, the one besides `standard` that has training data.
 OOD = "ood"
 
@@ -41,7 +43,7 @@ class Raddle(Benchmark):
     )
 
     def scorer(self) -> type[Scorer]:
-        return _Scorer
+        return RaddleScorer
 
     def predictor(self) -> Predictor:
         return turn_predictor
