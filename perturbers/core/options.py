@@ -5,7 +5,8 @@
         rate: Annotated[float, Meta(gt=0, le=1, description="share of the words of a turn that are hit", examples=[0.3])] = 0.1
 
 `read` makes a value of what a user wrote ("0.3", or 0.3 out of YAML), `check` holds the values of an instance against their types and ranges, and
-`describe` is the help text: all three read the same annotation. `Meta` is msgspec's; ``extra={"unit": "dB"}`` gives a unit. A field that is
+`describe` is the help text: all three read the same annotation. `Meta` is msgspec's; ``extra={"unit": "dB"}`` gives a unit, and a title stands in messages
+for what a pattern means ("a date, YYYY-MM-DD"). A field that is
 no option but part of what a perturber holds, such as a pool, is made by `state`.
 """
 
@@ -38,7 +39,8 @@ _PLAIN: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "
 class Option(NamedTuple):
     """One option: its name, its type with the range on it, its default, and what stands in its annotation.
 
-    `meaning`, `unit` and `example` are "" where the annotation has none; `example` is a value as a user would write it.
+    `meaning` and `unit` are "" where the annotation has none; `example` is a value besides the default, None where neither the annotation nor the
+    type tells one.
     """
 
     name: str
@@ -46,7 +48,7 @@ class Option(NamedTuple):
     default: Any
     meaning: str = ""
     unit: str = ""
-    example: str = ""
+    example: Any = None
 
     @property
     def allowed(self) -> str:
@@ -60,17 +62,27 @@ def state(**settings: Any) -> Any:
     return dataclasses.field(**settings, metadata={_STATE: True})
 
 
-@lru_cache(maxsize=256)
 def names(kind: type) -> tuple[str, ...]:
     """The names of the options of a dataclass, in declared order."""
+    hashable: Any = kind
+    return _names(hashable)
+
+
+def options(kind: type) -> tuple[Option, ...]:
+    """The options of a dataclass, in declared order."""
+    hashable: Any = kind
+    return _options(hashable)
+
+
+@lru_cache(maxsize=256)
+def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind) if _STATE not in field.metadata)
 
 
 @lru_cache(maxsize=256)
-def options(kind: type) -> tuple[Option, ...]:
-    """The options of a dataclass, in declared order."""
+def _options(kind: Any) -> tuple[Option, ...]:
     hints = get_type_hints(kind, include_extras=True)
-    wanted = frozenset(names(kind))
+    wanted = frozenset(_names(kind))
     return tuple(_option(field, hints[field.name]) for field in dataclasses.fields(kind) if field.name in wanted)
 
 
@@ -80,7 +92,7 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
     meaning = next((meta.description for meta in metas if meta.description), "")
     unit = next((str(meta.extra["unit"]) for meta in metas if meta.extra and "unit" in meta.extra), "")
     examples = [shown for meta in metas for shown in meta.examples or ()] or _other_values(_plain(kind), default)
-    return Option(field.name, kind, default, meaning, unit, written(examples[0]) if examples else "")
+    return Option(field.name, kind, default, meaning, unit, examples[0] if examples else None)
 
 
 def _other_values(kind: Any, default: Any) -> list[Any]:
@@ -118,7 +130,7 @@ def written(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return ",".join(f"{key}={written(item)}" for key, item in value.items())
+        return ",".join(f"{key}:{written(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ",".join(map(written, value))
     return f"{value:g}" if isinstance(value, float) and value == float(f"{value:g}") else str(value)
@@ -221,8 +233,7 @@ def check(instance: Any, called: str = "") -> None:
     Raises:
         OptionError: a value does not fit; the message names the option, what is allowed, and the value.
     """
-    kind: Any = type(instance)
-    for option in options(kind):
+    for option in options(type(instance)):
         if _is_known(option.kind):
             value = getattr(instance, option.name)
             fault = OptionError(f"{called}{option.name} must be {option.allowed}, not {value!r}")
@@ -257,6 +268,8 @@ def _allowed(kind: Any) -> str:
     """What values a type with its range takes."""
     plain = _plain(kind)
     limits = _limits(kind)
+    if limits is not None and limits.title:
+        return limits.title
     origin, arguments = get_origin(plain), get_args(plain)
     if origin is Literal:
         return "one of " + ", ".join(map(str, arguments))
@@ -273,8 +286,9 @@ def _allowed(kind: Any) -> str:
 
 
 def _limits(kind: Any) -> Meta | None:
-    found = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
-    return next((one for one in found if isinstance(one, Meta)), None)
+    """The annotation of a type that says what it takes; another may hold its meaning."""
+    found = [one for one in (get_args(kind)[1:] if get_origin(kind) is Annotated else ()) if isinstance(one, Meta)]
+    return next((one for one in found if one.title or _range(one)), None)
 
 
 def _range(meta: Meta) -> str:
@@ -286,6 +300,14 @@ def _range(meta: Meta) -> str:
     if meta.min_length:
         low = "that is not empty" if meta.min_length == 1 else f"of at least {meta.min_length} characters"
     return " and ".join(filter(None, (low, high)))
+
+
+def _example(option: Option, form: str, called: str) -> str:
+    """An option as a user writes it; one entry of a dict by its key ("fractions.test=0.2")."""
+    if isinstance(option.example, dict) and len(option.example) == 1:
+        ((key, value),) = option.example.items()
+        return form.format(called=called, name=f"{option.name}.{key}", value=written(value))
+    return form.format(called=called, name=option.name, value=written(option.example))
 
 
 def describe(kind: type, called: str, example: str = "{called}:{name}={value}") -> str:
@@ -300,8 +322,8 @@ def describe(kind: type, called: str, example: str = "{called}:{name}={value}") 
     blocks = []
     for option in sorted(options(kind), key=lambda one: one.name in inherited):
         facts = [option.allowed, f"unit: {option.unit}" if option.unit else "", f"default: {written(option.default) or 'empty'}"]
-        if option.example:
-            facts.append("example: " + example.format(called=called, name=option.name, value=option.example))
+        if option.example is not None:
+            facts.append("example: " + _example(option, example, called))
         lines = [*wrap(option.meaning, 110), *wrap("; ".join(filter(None, facts)), 110, break_on_hyphens=False)]
         blocks.append("\n".join([f"  {option.name}", *(f"      {line}" for line in lines)]))
     return "\n".join(blocks)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
 import yaml
+from dialmill.perturbers.core import options
+from dialmill.perturbers.core.options import Meta, state
 from dialmill.perturbers.insertion.knowledge import Knowledge
 from dialmill.perturbers.rewording.rewriter import REWRITERS, Rewriter
 from dialmill.pipelines.core import files
@@ -25,64 +26,164 @@ BUILT_IN = ("tracker", "classifier")
 #: The perturbers whose engine llm takes an instruction.
 _PROMPTED = (*REWRITERS, "knowledge")
 _STAGES = ("read", "filter", "split", "few_shot", "test_hard")
+#: How many dialogues at most.
+Size = Annotated[int, Meta(ge=0)]
 Splits = Literal["auto", "official", "hash", "keep"]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The resolved recipe of a build. Each field is a key of the YAML files and of `--set`.
+    """The resolved recipe of a build. Each field is a key of the YAML files and of `--set`; its annotation says what it means and takes.
 
-    Sizes are upper bounds, per group where `group_by` says so; a number, or one number for each group ("hotel: 200"). Filters that are null or
-    false are off. A suite has `variants` variants of each dialogue of the `perturbed_splits`, unless `suite_variants` says for it how many in which
-    splits ("ood.train: 1, ood.test: 8"); `suite_domains` holds the domains that a suite takes ("ood: attraction", several joined by "+").
-    `few_shot` is the share of train that stands in few_shot/ too, 0 for none; `hard_baselines` are those of which one at least must be wrong in a
-    test_hard dialogue: auto (whichever of tracker and classifier the labels fit), or prediction files of your own; none lets the difficulty decide.
-    `twins_from` (input, train, or the path of a corpus) says where suites of reworded turns take the words of other turns from; null leaves it to
-    each of them. `prompts` (perturber -> instruction) are for the engine llm. With `typography: join` text that a tokeniser pulled apart ("i 'd
-    like") is written as people do, in all suites alike, the unperturbed one too; edits lead back to the source. `keep_audio` leaves the audio of
-    speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav.
+    Raises:
+        UsageError: a value out of its range, or values that do not go together.
     """
 
-    benchmark: str
-    # input besides the user's: simulated corpora (pipelines/simulated/NAME.json)
-    simulated: list[str] = field(default_factory=list)
+    benchmark: str = state()
+    simulated: Annotated[
+        list[str], Meta(description="simulated corpora read besides the input (pipelines/sources/simulated/NAME.json)", examples=[["reminder"]])
+    ] = field(default_factory=list)
     # splits
-    splits: Splits = "auto"
-    fractions: dict[str, float] = field(default_factory=lambda: {"train": 0.8, "valid": 0.1, "test": 0.1})
-    group_by: Literal["none", "domain"] = "none"
-    proportional: bool = False
-    train_size: int | dict[str, int] | None = None
-    valid_size: int | dict[str, int] | None = None
-    test_size: int | dict[str, int] | None = None
+    splits: Annotated[
+        Splits,
+        Meta(
+            description='how dialogues get their split: "auto", the official lists where the corpus has them, else by hash; "official"; '
+            '"hash", by a hash of their id and the seed; "keep", as the input says'
+        ),
+    ] = "auto"
+    fractions: Annotated[
+        dict[str, Annotated[float, Meta(ge=0)]],
+        Meta(
+            description="the shares of the splits, where they go by hash; what they sum up to is the whole",
+            examples=[{"train": 0.7, "valid": 0.1, "test": 0.2}],
+            extra={"unit": "share of dialogues"},
+        ),
+    ] = field(default_factory=lambda: {"train": 0.8, "valid": 0.1, "test": 0.1})
+    group_by: Annotated[Literal["none", "domain"], Meta(description="what sizes are counted by: all dialogues together, or those of each domain")] = (
+        "none"
+    )
+    proportional: Annotated[bool, Meta(description="with fewer dialogues than the sizes ask for, train and test shrink alike")] = False
+    train_size: Annotated[
+        Size | dict[str, Size] | None,
+        Meta(
+            description="at most so many training dialogues (in each group): a number, one number for each group that is named, or none for all",
+            examples=[{"hotel": 200}],
+            extra={"unit": "dialogues"},
+        ),
+    ] = None
+    valid_size: Annotated[
+        Size | dict[str, Size] | None,
+        Meta(description="at most so many validation dialogues, as train_size", examples=[50], extra={"unit": "dialogues"}),
+    ] = None
+    test_size: Annotated[
+        Size | dict[str, Size] | None, Meta(description="at most so many test dialogues, as train_size", examples=[200], extra={"unit": "dialogues"})
+    ] = None
     # filters
-    domains: list[str] = field(default_factory=list)
-    single_domain: bool = False
-    min_turns: int = 1
-    max_turns: int | None = None
-    max_words: int | None = None
-    require_acts: bool = False
-    require_system_end: bool = False
-    ascii_only: bool = False
-    commercial: bool = False
+    domains: Annotated[
+        list[str], Meta(description="only dialogues about nothing but these domains; empty takes all", examples=[["hotel", "restaurant"]])
+    ] = field(default_factory=list)
+    single_domain: Annotated[bool, Meta(description="only dialogues about one domain")] = False
+    min_turns: Annotated[
+        int, Meta(ge=0, description="only dialogues of at least so many turns, both speakers counted", examples=[4], extra={"unit": "turns"})
+    ] = 1
+    max_turns: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="only dialogues of at most so many turns", examples=[20], extra={"unit": "turns"})
+    ] = None
+    max_words: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="only dialogues in which no turn has more words than this", examples=[60], extra={"unit": "words"}),
+    ] = None
+    require_acts: Annotated[bool, Meta(description="only dialogues of which every turn has dialogue acts")] = False
+    require_system_end: Annotated[bool, Meta(description="only dialogues that the system ends")] = False
+    ascii_only: Annotated[bool, Meta(description="only dialogues written in ASCII")] = False
+    commercial: Annotated[bool, Meta(description="only corpora whose licence allows commercial use")] = False
     # suites
-    suites: list[str] = field(default_factory=lambda: ["standard"])
-    perturbations: dict[str, str] = field(default_factory=dict)
-    perturbed_splits: list[str] = field(default_factory=lambda: ["train", "valid", "test"])
-    twins_from: str | None = None
-    prompts: dict[str, str] = field(default_factory=dict)
-    typography: Literal["keep", "join"] = "keep"
-    variants: int = 1
-    suite_variants: dict[str, int] = field(default_factory=dict)
-    suite_domains: dict[str, str] = field(default_factory=dict)
+    suites: Annotated[
+        list[str],
+        Meta(
+            description="the suites that are made: standard, the unperturbed dialogues, and names of perturbations", examples=[["standard", "typos"]]
+        ),
+    ] = field(default_factory=lambda: ["standard"])
+    perturbations: Annotated[
+        dict[str, str],
+        Meta(
+            description="the suites that can be made: a name, and the perturbers of the suite as --with takes them",
+            examples=[{"noisy": "typos:rate=0.3"}],
+        ),
+    ] = field(default_factory=dict)
+    perturbed_splits: Annotated[list[str], Meta(description="the splits of which perturbed suites have dialogues", examples=[["test"]])] = field(
+        default_factory=lambda: ["train", "valid", "test"]
+    )
+    twins_from: Annotated[
+        str | None,
+        Meta(
+            description="where suites of reworded turns take the words of other turns from: input, train, or the path of a corpus; none "
+            "leaves it to each of them",
+            examples=["train"],
+        ),
+    ] = None
+    prompts: Annotated[
+        dict[str, str], Meta(description="instructions for the engine llm, by perturber", examples=[{"paraphrase": "Say it like a pirate."}])
+    ] = field(default_factory=dict)
+    typography: Annotated[
+        Literal["keep", "join"],
+        Meta(
+            description='"join" writes text that a tokeniser pulled apart ("i \'d like") as people do, in all suites alike, the '
+            "unperturbed one too; edits lead back to the source"
+        ),
+    ] = "keep"
+    variants: Annotated[int, Meta(ge=1, description="variants of each dialogue in a perturbed suite", examples=[3], extra={"unit": "variants"})] = 1
+    suite_variants: Annotated[
+        dict[str, Annotated[int, Meta(ge=1)]],
+        Meta(
+            description="how many variants a suite has in which split, where that is not variants in the perturbed_splits; a split that a "
+            "suite does not name has none",
+            examples=[{"typos.test": 8}],
+            extra={"unit": "variants"},
+        ),
+    ] = field(default_factory=dict)
+    suite_domains: Annotated[
+        dict[str, str],
+        Meta(
+            description='the domains that a suite takes, several joined by "+"; a suite that is not named takes all',
+            examples=[{"ood": "attraction+taxi"}],
+        ),
+    ] = field(default_factory=dict)
     # subsets
-    few_shot: float = 0.1
-    hard_threshold: float = 2.5
-    hard_baselines: list[str] = field(default_factory=lambda: ["auto"])
+    few_shot: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="the share of train that stands in few_shot/ too; 0 for none",
+            examples=[0.05],
+            extra={"unit": "share of dialogues"},
+        ),
+    ] = 0.1
+    hard_threshold: Annotated[float, Meta(description="test dialogues of a difficulty above this stand in test_hard", examples=[3.0])] = 2.5
+    hard_baselines: Annotated[
+        list[str],
+        Meta(
+            description="the baselines of which one at least must be wrong in a test_hard dialogue: auto (whichever of tracker and "
+            "classifier the labels fit), those by name, or prediction files of your own; empty lets the difficulty decide",
+            examples=[["tracker"]],
+        ),
+    ] = field(default_factory=lambda: ["auto"])
     # release
-    held_out_labels: bool = False
-    keep_audio: bool = False
+    held_out_labels: Annotated[bool, Meta(description="a release without the labels of its test split, and those beside it")] = False
+    keep_audio: Annotated[bool, Meta(description="leaves the audio of speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav")] = False
 
     def __post_init__(self) -> None:
+        try:
+            options.check(self)
+        except options.OptionError as error:
+            raise UsageError(str(error)) from None
+        self._check_suites()
+        self._check_splits()
+        self._check_baselines_and_prompts()
+        self.suite_plan()
+
+    def _check_suites(self) -> None:
         if not self.suites or len(set(self.suites)) < len(self.suites):
             raise UsageError(f"suites must name one suite or more, each once, not {', '.join(self.suites) or 'none'}")
         for name in self.suites:
@@ -92,14 +193,6 @@ class Recipe:
             if name != "standard" and name not in self.perturbations:
                 known = ", ".join(["standard", *self.perturbations])
                 raise UsageError(f"there is no suite {name!r} in recipe {self.benchmark}; it has: {known}")
-        for name in (*self.perturbed_splits, *self.fractions):
-            if name not in ("train", "valid", "test"):
-                raise UsageError(f"there is no split {name!r}; the splits are train, valid and test")
-        if not self.fractions or min(self.fractions.values()) < 0 or sum(self.fractions.values()) <= 0:
-            raise UsageError("fractions must be numbers of at least 0 with a sum above 0")
-        for name in self.simulated:
-            if name not in _SIMULATED:
-                raise UsageError(f"there is no simulated corpus {name!r}; there are: {', '.join(_SIMULATED)}")
         for key in self.suite_variants:
             suite, dot, split = key.rpartition(".")
             if not dot or suite not in self.perturbations or split not in ("train", "valid", "test"):
@@ -107,24 +200,24 @@ class Recipe:
         for suite in self.suite_domains:
             if suite != "standard" and suite not in self.perturbations:
                 raise UsageError(f"suite_domains: there is no suite {suite!r}; there are: {', '.join(['standard', *self.perturbations])}")
-        if not 0 <= self.few_shot <= 1:
-            raise UsageError(f"few_shot must be a share of train, from 0 to 1, not {self.few_shot}")
+
+    def _check_splits(self) -> None:
+        for name in (*self.perturbed_splits, *self.fractions):
+            if name not in ("train", "valid", "test"):
+                raise UsageError(f"there is no split {name!r}; the splits are train, valid and test")
+        if sum(self.fractions.values()) <= 0:
+            raise UsageError("fractions must be numbers of at least 0 with a sum above 0")
+
+    def _check_baselines_and_prompts(self) -> None:
+        for name in self.simulated:
+            if name not in _SIMULATED:
+                raise UsageError(f"there is no simulated corpus {name!r}; there are: {', '.join(_SIMULATED)}")
         for name in self.hard_baselines:
             if name not in ("auto", *BUILT_IN) and not (files.is_remote(name) or Path(name).is_file()):
                 raise UsageError(f"hard_baselines: {name!r} is neither one of auto, {', '.join(BUILT_IN)} nor a file of predictions")
-        if any(number < 1 for number in self.suite_variants.values()):
-            raise UsageError("suite_variants must be at least 1; a split that a suite doesn't name has none")
-        if self.variants < 1:
-            raise UsageError(f"variants must be at least 1, not {self.variants}")
         unknown = [name for name in self.prompts if name not in _PROMPTED]
         if unknown:
             raise UsageError(f"prompts: {', '.join(map(repr, unknown))} takes no prompt; those that do are: {', '.join(_PROMPTED)}")
-        for key in ("train_size", "valid_size", "test_size"):
-            value = getattr(self, key)
-            numbers = value.values() if isinstance(value, dict) else [value]
-            if any(number is not None and number < 0 for number in numbers):
-                raise UsageError(f"{key} must be at least 0")
-        self.suite_plan()
 
     def suite_plan(self) -> list[perturbers.Suite]:
         """The perturbed suites with their perturbers, in the recipe's order."""
@@ -172,7 +265,7 @@ class Recipe:
 
 def known_keys(kind: type[Recipe] = Recipe) -> list[str]:
     """The keys of a recipe."""
-    return [item.name for item in dataclasses.fields(kind) if item.name != "benchmark"]
+    return list(options.names(kind))
 
 
 def load(benchmark: str, kind: type[Recipe], packaged: str, file: str | None = None, settings: Iterable[str] = ()) -> Recipe:
@@ -220,76 +313,11 @@ def _load_yaml(text: str, name: str) -> dict[str, Any]:
 
 
 def _typed(values: Mapping[str, Any], kind: type[Recipe]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    known = known_keys(kind)
-    unknown = sorted(set(values) - set(known))
+    kinds = {option.name: option.kind for option in options.options(kind)}
+    unknown = sorted(set(values) - set(kinds))
     if unknown:
-        raise UsageError(f"unknown recipe key {', '.join(map(repr, unknown))}; the known keys are: {', '.join(known)}")
-    return {key: coerce(key, hints[key], value) for key, value in values.items()}
-
-
-def coerce(key: str, kind: Any, value: Any) -> Any:
-    """`value`, typed or as the text of a `--set`, as the type `kind`.
-
-    Raises:
-        UsageError: it doesn't fit; the message says what would.
-    """
-    origin, arguments = get_origin(kind), get_args(kind)
-    fault = UsageError(f"{key} must be {_describe(kind)}, not {value!r}")
-    if origin is Literal:
-        if value not in arguments:
-            raise fault
-        return value
-    if origin is list:
-        items = [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
-        if not isinstance(items, list | tuple):
-            raise fault
-        return [coerce(key, arguments[0], item) for item in items]
-    if origin is dict:
-        if isinstance(value, str):
-            pairs = [item.partition("=" if "=" in item else ":") for item in value.split(",") if item.strip()]
-            value = {name.strip(): number.strip() for name, _, number in pairs}
-        if not isinstance(value, dict):
-            raise fault
-        return {str(name): coerce(f"{key}.{name}", arguments[1], item) for name, item in value.items()}
-    if origin is Union or str(type(kind)) == "<class 'types.UnionType'>":
-        if type(None) in arguments and (value is None or str(value).lower() in ("none", "null", "")):
-            return None
-        if isinstance(value, str) and any(get_origin(option) is dict for option in arguments) and ("=" in value or ":" in value):
-            return coerce(key, next(option for option in arguments if get_origin(option) is dict), value)
-        for option in arguments:
-            if option is not type(None):
-                try:
-                    return coerce(key, option, value)
-                except UsageError:
-                    continue
-        raise fault
-    if kind is bool:
-        flags = {"true": True, "false": False, "yes": True, "no": False}
-        if isinstance(value, bool):
-            return value
-        if str(value).lower() not in flags:
-            raise fault
-        return flags[str(value).lower()]
-    if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
-        raise fault
+        raise UsageError(f"unknown recipe key {', '.join(map(repr, unknown))}; the known keys are: {', '.join(kinds)}")
     try:
-        made = kind(value)
-    except (TypeError, ValueError, OverflowError):
-        raise fault from None
-    if (kind is float and not math.isfinite(made)) or (kind is int and isinstance(value, float) and made != value):
-        raise fault
-    return made
-
-
-def _describe(kind: Any) -> str:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return "one of " + ", ".join(map(str, arguments))
-    if origin is list:
-        return "a list separated by commas"
-    if origin is dict:
-        return f"name=value pairs ({_describe(arguments[1])})"
-    if arguments:
-        return " or ".join("none" if option is type(None) else _describe(option) for option in arguments)
-    return {bool: "true or false", int: "a whole number", float: "a number", str: "text"}.get(kind, str(kind))
+        return {key: options.read(key, kinds[key], value) for key, value in values.items()}
+    except options.OptionError as error:
+        raise UsageError(str(error)) from None

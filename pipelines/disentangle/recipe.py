@@ -2,64 +2,77 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from dialmill.perturbers.core.options import Meta
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.schemas import Dialogue
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-def at_least(least: float, **values: float | None) -> None:
-    """Raises `UsageError` for a value below `least`."""
-    for key, value in values.items():
-        if value is not None and value < least:
-            raise UsageError(f"{key} must be at least {least:g}, not {value}")
-
-
-def share(**values: float) -> None:
-    """Raises `UsageError` for a value that is no share from 0 to 1."""
-    for key, value in values.items():
-        if not 0 <= value <= 1:
-            raise UsageError(f"{key} must be a share from 0 to 1, not {value:g}")
+Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$", title="a date, YYYY-MM-DD")]
 
 
 @dataclass(frozen=True)
 class LogRecipe(Recipe):
-    """Keys for sources that are chat logs.
+    """Keys for sources that are chat logs. The filters are those of DSTC7 (Gunasekara et al. 2019, section 3.1)."""
 
-    `links` says where replies come from: predicted by the link model, or NAME.annotation.txt. `min_confidence` keeps the surer of predicted
-    conversations. The filters are those of DSTC7 (Gunasekara et al. 2019, section 3.1): `undirected_start`, the number of participants (bots not
-    counted), `max_share` of the messages by one of them; at least `min_turns` turns. `anonymise` takes names out, `merge` joins
-    consecutive messages of a speaker; null leaves it to `form`. `valid_from` and `test_from` (YYYY-MM-DD) split by time.
-    """
-
-    links: Literal["predicted", "annotated"] = "predicted"
-    model: str | None = None
-    min_confidence: float = 0.0
-    undirected_start: bool = False
-    min_participants: int = 1
-    max_participants: int | None = None
-    max_share: float = 1.0
-    drop_bots: bool = False
-    anonymise: bool = False
-    merge: bool | None = None
-    form: Literal["dstc7", "dstc8", "plain"] = "plain"
-    valid_from: str | None = None
-    test_from: str | None = None
-    entangled_lines: int = 50
+    links: Annotated[
+        Literal["predicted", "annotated"], Meta(description="where replies come from: predicted by the link model, or read from NAME.annotation.txt")
+    ] = "predicted"
+    model: Annotated[str | None, Meta(description="a file of the link model; none takes the one that comes with dialmill", examples=["my.model"])] = (
+        None
+    )
+    min_confidence: Annotated[
+        float, Meta(ge=0, le=1, description="only predicted conversations of at least this confidence", examples=[0.7], extra={"unit": "confidence"})
+    ] = 0.0
+    undirected_start: Annotated[bool, Meta(description="only conversations whose first message addresses nobody")] = False
+    min_participants: Annotated[
+        int,
+        Meta(ge=1, description="only conversations of at least so many participants, bots not counted", examples=[2], extra={"unit": "participants"}),
+    ] = 1
+    max_participants: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(
+            description="only conversations of at most so many participants, bots not counted; none is 2 for form dstc7, else no bound",
+            examples=[3],
+            extra={"unit": "participants"},
+        ),
+    ] = None
+    max_share: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="only conversations in which no participant says more than this share",
+            examples=[0.8],
+            extra={"unit": "share of messages"},
+        ),
+    ] = 1.0
+    drop_bots: Annotated[bool, Meta(description="leaves out the messages of bots")] = False
+    anonymise: Annotated[bool, Meta(description="takes the nicknames out")] = False
+    merge: Annotated[
+        bool | None, Meta(description="joins consecutive messages of a speaker; none leaves it to form (dstc7 joins)", examples=[True])
+    ] = None
+    form: Annotated[Literal["dstc7", "dstc8", "plain"], Meta(description="the form of the release")] = "plain"
+    valid_from: Annotated[
+        Date | None, Meta(description="the first day of the validation split, for splits by time; goes with test_from", examples=["2009-10-01"])
+    ] = None
+    test_from: Annotated[
+        Date | None, Meta(description="the first day of the test split, for splits by time; goes with valid_from", examples=["2010-01-01"])
+    ] = None
+    entangled_lines: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="lines of the channel that stand before a conversation where it is shown entangled",
+            examples=[100],
+            extra={"unit": "lines"},
+        ),
+    ] = 50
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, min_participants=self.min_participants, max_participants=self.max_participants, entangled_lines=self.entangled_lines)
-        share(max_share=self.max_share, min_confidence=self.min_confidence)
-        for key in ("valid_from", "test_from"):
-            value = getattr(self, key)
-            if value is not None and not _DATE.fullmatch(value):
-                raise UsageError(f"{key} must be a date, YYYY-MM-DD, not {value!r}")
         if (self.valid_from is None) != (self.test_from is None) or (self.valid_from or "") > (self.test_from or ""):
             raise UsageError("valid_from and test_from go together, and valid_from is the earlier")
 

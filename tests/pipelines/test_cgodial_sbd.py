@@ -133,9 +133,9 @@ def test_test_labels_can_be_held_out(tmp_path: Path) -> None:
     ("setting", "told"),
     [
         ("question_pairs=/gone.json", "/gone.json"),
-        ("question_chance=2", "question_chance must be a probability"),
-        ("held_out_share=1", "held_out must be at least 0 and below 1"),
-        ("oos_most=0", "most must be at least 1"),
+        ("question_chance=2", "question_chance must be a number from 0 to 1"),
+        ("held_out_share=1", "held_out_share must be a number of at least 0 and below 1"),
+        ("oos_most=0", "oos_most must be a whole number of at least 1"),
         ("oos_texts=/gone.txt", "there is no file /gone.txt"),
     ],
 )

@@ -357,7 +357,7 @@ def test_verify_runs_the_audit_again(ubuntu: Path, tmp_path: Path) -> None:
         (("raddle", "--input", LOGS), 1, "dialmill disentangle"),
         (("noesis-ubuntu", "--input", LOGS, DATA / "multiwoz21"), 1, "can't be built together"),
         (("noesis-ubuntu", "--input", LOGS, "--set", "subtasks=3"), 2, "subtasks of dstc7 are 1, 2, 4, 5"),
-        (("noesis-ubuntu", "--input", LOGS, "--set", "candidates=1"), 2, "candidates must be at least 2"),
+        (("noesis-ubuntu", "--input", LOGS, "--set", "candidates=1"), 2, "candidates must be a whole number of at least 2"),
         (("noesis-ubuntu", "--input", LOGS, "--set", "none_share=2"), 2, "from 0 to 1"),
         (("noesis-ubuntu", "--input", LOGS, "--set", "test_from=2010-01-01"), 2, "go together"),
         (("noesis-ubuntu", "--input", LOGS, "--set", "partials=5"), 2, "known keys are"),

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from dialmill.perturbers import Skipped, variants
+from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.pipelines.benchmarks.cgodial import ambiguity as retrieval
 from dialmill.pipelines.benchmarks.cgodial.check import check_retrieval
@@ -53,25 +54,41 @@ _POOL = 2000
 
 @dataclass(frozen=True)
 class RetrievalRecipe(Recipe):
-    """Keys of retrieval-based dialogues.
+    """Keys of retrieval-based dialogues."""
 
-    An example shows `candidate_numbers` candidates, one of them right. Those of which the baselines' mean accuracy is above `max_accuracy` are too
-    easy and left out; of the others, the sizes take the hardest. A right response of fewer than `min_response` characters fits many contexts,
-    and makes an example ambiguous.
-    """
-
-    candidate_numbers: dict[str, int] = field(default_factory=lambda: {"train": 2, "valid": 2, "test": 10})
-    max_accuracy: float = 0.8
-    min_response: int = 4
+    candidate_numbers: Annotated[
+        dict[str, Annotated[int, Meta(ge=2)]],
+        Meta(
+            description="candidates of an example in each split, one of them right",
+            examples=[{"train": 2, "valid": 10, "test": 10}],
+            extra={"unit": "candidates"},
+        ),
+    ] = field(default_factory=lambda: {"train": 2, "valid": 2, "test": 10})
+    max_accuracy: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="examples of which the baselines' mean accuracy is above this are too easy and left out; of the others, the sizes "
+            "take the hardest",
+            examples=[0.5],
+            extra={"unit": "accuracy"},
+        ),
+    ] = 0.8
+    min_response: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="a right response of fewer characters fits many contexts, and makes an example ambiguous",
+            examples=[6],
+            extra={"unit": "characters"},
+        ),
+    ] = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if set(self.candidate_numbers) != {"train", "valid", "test"} or min(self.candidate_numbers.values()) < 2:
-            raise UsageError(f"candidate_numbers must be at least 2 for each of train, valid and test, not {self.candidate_numbers}")
-        if not 0 <= self.max_accuracy <= 1:
-            raise UsageError(f"max_accuracy must be a share from 0 to 1, not {self.max_accuracy:g}")
-        if self.min_response < 1:
-            raise UsageError(f"min_response must be at least 1, not {self.min_response}")
+        if set(self.candidate_numbers) != {"train", "valid", "test"}:
+            raise UsageError(f"candidate_numbers must name each of train, valid and test, not {self.candidate_numbers}")
 
 
 class CgodialRbd(Benchmark):

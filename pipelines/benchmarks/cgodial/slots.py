@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from dialmill.perturbers import Chain, OptionError, Perturber, get
+from dialmill.perturbers.core.options import Meta
 from dialmill.pipelines.benchmarks.cgodial import slots_release as slots
 from dialmill.pipelines.benchmarks.cgodial.check import check_slots
 from dialmill.pipelines.benchmarks.cgodial.flows import keyed, needs_written
@@ -45,27 +46,34 @@ _LISTS = {split: f"release/data/risawoz/{name}ListFile.json" for split, name in 
 
 @dataclass(frozen=True)
 class SlotRecipe(Recipe):
-    """Keys of slot-based dialogues.
+    """Keys of slot-based dialogues."""
 
-    With probability `question_chance` a dialogue gets a question that external knowledge answers, and up to `question_most`; `question_pairs` is a
-    file of pairs (empty: our own), of which `held_out_share` are met only in testing. With probability `oos_chance` it gets out-of-scope
-    turns, at most `oos_most`, each answered by `oos_answer`; `oos_texts` names files of such utterances (empty: our own list).
-    """
-
-    question_pairs: str = ""
-    question_chance: float = 0.5
-    question_most: int = 2
-    held_out_share: float = 0.13
-    oos_texts: str = ""
-    oos_chance: float = 0.6
-    oos_most: int = 2
-    oos_answer: str = "抱歉，我不知道。"
+    question_pairs: Annotated[
+        str, Meta(description="a file of questions that external knowledge answers, with their answers; empty takes our own", examples=["pairs.json"])
+    ] = ""
+    question_chance: Annotated[
+        float,
+        Meta(ge=0, le=1, description="probability that a dialogue gets such a question; 0 for none", examples=[0.8], extra={"unit": "probability"}),
+    ] = 0.5
+    question_most: Annotated[int, Meta(ge=1, description="up to so many of them in a dialogue", examples=[3], extra={"unit": "questions"})] = 2
+    held_out_share: Annotated[
+        float,
+        Meta(ge=0, lt=1, description="share of the questions that are met only in testing", examples=[0.2], extra={"unit": "share of questions"}),
+    ] = 0.13
+    oos_texts: Annotated[
+        str, Meta(description='files of out-of-scope utterances, "|" between them; empty takes our own list', examples=["chat.txt"])
+    ] = ""
+    oos_chance: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="probability that a dialogue gets out-of-scope turns; 0 for none", examples=[0.3], extra={"unit": "probability"}
+        ),
+    ] = 0.6
+    oos_most: Annotated[int, Meta(ge=1, description="up to so many of them in a dialogue", examples=[1], extra={"unit": "turns"})] = 2
+    oos_answer: Annotated[str, Meta(description="what the system says to each", examples=["对不起，这个我不清楚。"])] = "抱歉，我不知道。"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key in ("question_chance", "oos_chance"):
-            if not 0 <= getattr(self, key) <= 1:
-                raise UsageError(f"{key} must be a probability from 0 to 1, not {getattr(self, key)}")
         self.injected()
 
     def injected(self) -> Perturber | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.entities.perturber import Entities
 from dialmill.perturbers.insertion.knowledge import WHOLE_DOMAIN, Knowledge, KnowledgeBase, KnowledgeError, load
 from dialmill.pipelines.core.errors import DialmillError, UsageError
@@ -19,34 +21,56 @@ SEEN = "knowledge"
 
 @dataclass(frozen=True)
 class Dstc9Recipe(Recipe):
-    """Keys of DSTC9 Track 1.
+    """Keys of DSTC9 Track 1."""
 
-    `knowledge` names the knowledge base that train and valid ask about, and, as a second one, the test split's; without any our own base of whole
-    domains is taken. With one base, or none, the share `held_out` of its entities (of its snippets, where they hold for whole domains) is asked about
-    in testing alone. `unseen_domains` are domains that train and valid have no dialogue of. `db` are the rows of the database and `bank` folders with
-    real users' questions, as in the perturber `knowledge`. `targets` bounds the knowledge-seeking instances of a dialogue by split, `nontargets`
-    is how many other instances there are for each of them; a split that isn't named has one instance for every user turn.
-    """
-
-    knowledge: list[str] = field(default_factory=list)
-    held_out: float = 0.2
-    unseen_domains: list[str] = field(default_factory=list)
-    db: list[str] = field(default_factory=list)
-    bank: list[str] = field(default_factory=list)
-    targets: dict[str, int] = field(default_factory=dict)
-    nontargets: dict[str, float] = field(default_factory=dict)
+    knowledge: Annotated[
+        list[str],
+        Meta(
+            description="the knowledge base that train and valid ask about, and, as a second one, the test split's; empty takes our own "
+            "base of whole domains",
+            examples=[["knowledge.json"]],
+        ),
+    ] = field(default_factory=list)
+    held_out: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="with one base, or none: share of its entities (of its snippets, where they hold for whole domains) that is asked "
+            "about in testing alone",
+            examples=[0.3],
+            extra={"unit": "share of entities"},
+        ),
+    ] = 0.2
+    unseen_domains: Annotated[list[str], Meta(description="domains that train and valid have no dialogue of", examples=[["attraction"]])] = field(
+        default_factory=list
+    )
+    db: Annotated[list[str], Meta(description="files with the rows of the database, as in the perturber knowledge", examples=[["hotel_db.json"]])] = (
+        field(default_factory=list)
+    )
+    bank: Annotated[list[str], Meta(description="folders with real users' questions, as in the perturber knowledge", examples=[["dstc9/train"]])] = (
+        field(default_factory=list)
+    )
+    targets: Annotated[
+        dict[str, Annotated[int, Meta(ge=1)]],
+        Meta(
+            description="knowledge-seeking instances of a dialogue at most, by split; a split that is not named has one instance for every user turn",
+            examples=[{"train": 2}],
+            extra={"unit": "instances"},
+        ),
+    ] = field(default_factory=dict)
+    nontargets: Annotated[
+        dict[str, Annotated[float, Meta(ge=0)]],
+        Meta(description="other instances for each knowledge-seeking one, by split", examples=[{"train": 1.5}], extra={"unit": "instances"}),
+    ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.knowledge) > 2:
             raise UsageError(f"knowledge names one file, or one for train and valid and one for test, not {len(self.knowledge)}")
-        if not 0 <= self.held_out < 1:
-            raise UsageError(f"held_out must be a share from 0 to below 1, not {self.held_out:g}")
-        for key, least in (("targets", 1), ("nontargets", 0)):
-            for split, number in getattr(self, key).items():
+        for key in ("targets", "nontargets"):
+            for split in getattr(self, key):
                 if split not in ("train", "valid", "test"):
                     raise UsageError(f"{key}: there is no split {split!r}; the splits are train, valid and test")
-                if number < least:
-                    raise UsageError(f"{key}.{split} must be at least {least}, not {number:g}")
         super().__post_init__()
 
     @property

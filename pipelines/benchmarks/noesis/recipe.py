@@ -3,41 +3,58 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
+from dialmill.perturbers.core.options import Meta
 from dialmill.pipelines.candidates.cuts import cut
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.recipe import Recipe
-from dialmill.pipelines.disentangle.recipe import LogRecipe, at_least, share
+from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.schemas import Dialogue
 
 
 @dataclass(frozen=True)
 class SelectionRecipe(Recipe):
-    """Keys of next-utterance selection.
+    """Keys of next-utterance selection."""
 
-    An example has `candidates` options; subtask 2 of DSTC7 shares one pool of `pool_size`; in `none_share` of subtask 4's examples (DSTC8: of
-    subtasks 1 and 2, Advising: 1) no option is right. `distractors` are random, or similar by BM25. `pool_scope` takes them from the
-    example's own split, where that is large enough. `min_context` is the least number of turns before the answer, where a
-    conversation has as many. `knowledge` names manual pages (files or folders) for subtask 5.
-    """
-
-    subtasks: list[int] = field(default_factory=lambda: [1])
-    candidates: int = 100
-    pool_size: int = 120_000
-    none_share: float = 0.2
-    distractors: Literal["random", "similar"] = "random"
-    pool_scope: Literal["split", "all"] = "split"
-    min_context: int = 3
-    knowledge: list[str] = field(default_factory=list)
+    subtasks: Annotated[list[Annotated[int, Meta(ge=1, le=5)]], Meta(description="the subtasks that are made", examples=[[1, 4]])] = field(
+        default_factory=lambda: [1]
+    )
+    candidates: Annotated[int, Meta(ge=2, description="options of an example", examples=[20], extra={"unit": "candidates"})] = 100
+    pool_size: Annotated[
+        int,
+        Meta(
+            ge=2,
+            description="candidates of the one pool that all examples of DSTC7's subtask 2 share",
+            examples=[10_000],
+            extra={"unit": "candidates"},
+        ),
+    ] = 120_000
+    none_share: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="share of subtask 4's examples (DSTC8: of subtasks 1 and 2, Advising: 1) in which no option is right",
+            examples=[0.1],
+            extra={"unit": "share of examples"},
+        ),
+    ] = 0.2
+    distractors: Annotated[Literal["random", "similar"], Meta(description="wrong options: random, or similar to the right one by BM25")] = "random"
+    pool_scope: Annotated[
+        Literal["split", "all"], Meta(description="where wrong options come from: the example's own split, where that is large enough, or all")
+    ] = "split"
+    min_context: Annotated[
+        int, Meta(ge=1, description="turns before the answer at least, where a conversation has as many", examples=[5], extra={"unit": "turns"})
+    ] = 3
+    knowledge: Annotated[list[str], Meta(description="manual pages (files or folders) for subtask 5", examples=[["man/man1"]])] = field(
+        default_factory=list
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(2, candidates=self.candidates, pool_size=self.pool_size)
-        at_least(1, min_context=self.min_context)
-        share(none_share=self.none_share)
-        if not self.subtasks or not set(self.subtasks) <= {1, 2, 3, 4, 5}:
-            raise UsageError(f"subtasks are numbers from 1 to 5, not {', '.join(map(str, self.subtasks)) or 'none'}")
+        if not self.subtasks:
+            raise UsageError("subtasks are numbers from 1 to 5, not none")
 
 
 @dataclass(frozen=True)
@@ -63,26 +80,40 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
 
 @dataclass(frozen=True)
 class AdvisingRecipe(SelectionRecipe):
-    """NOESIS from Advising conversations.
+    """NOESIS from Advising conversations."""
 
-    Training has at most `partials` partial conversations for each subtask, at most `partials_each` of one conversation, so that with fewer
-    conversations than the original's 500 it shrinks in proportion. A test conversation is cut at `test_cuts` places, in `test_cuts`
-    wordings. `overlap_share` of the first test set (case 1) is cut from training conversations, as its original overlaps with
-    train; the second (case 2) has none. `correct` bounds the right answers of subtask 3.
-    """
-
-    form: Literal["dstc7", "dstc8"] = "dstc7"
-    partials: int = 100_000
-    partials_each: int = 200
-    test_cuts: int = 5
-    overlap_share: float = 0.5
-    correct: int = 5
+    form: Annotated[Literal["dstc7", "dstc8"], Meta(description="the form of the release")] = "dstc7"
+    partials: Annotated[
+        int, Meta(ge=0, description="partial conversations for each subtask in training at most", examples=[1_000], extra={"unit": "conversations"})
+    ] = 100_000
+    partials_each: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="partial conversations that training has of one conversation at most, so that with fewer conversations than the "
+            "original's 500 it shrinks in proportion",
+            examples=[50],
+            extra={"unit": "conversations"},
+        ),
+    ] = 200
+    test_cuts: Annotated[
+        int, Meta(ge=1, description="places at which a test conversation is cut, and wordings it has", examples=[3], extra={"unit": "cuts"})
+    ] = 5
+    overlap_share: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="share of the first test set (case 1) that is cut from training conversations, as its original overlaps with "
+            "train; the second (case 2) has none",
+            examples=[0.2],
+            extra={"unit": "share of conversations"},
+        ),
+    ] = 0.5
+    correct: Annotated[int, Meta(ge=1, description="right answers of subtask 3 at most", examples=[3], extra={"unit": "answers"})] = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, partials_each=self.partials_each, test_cuts=self.test_cuts, correct=self.correct)
-        at_least(0, partials=self.partials)
-        share(overlap_share=self.overlap_share)
         allowed = {1, 3, 4, 5} if self.form == "dstc7" else {1, 3}
         if not set(self.subtasks) <= allowed:
             raise UsageError(f"the Advising subtasks of {self.form} are {', '.join(map(str, sorted(allowed)))}; set subtasks to some of them")
