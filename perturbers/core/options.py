@@ -5,15 +5,16 @@
         rate: Annotated[float, Meta(gt=0, le=1, description="share of the words of a turn that are hit", examples=[0.3])] = 0.1
 
 `read` makes a value of what a user wrote ("0.3", or 0.3 out of YAML), `check` holds the values of an instance against their types and ranges, and
-`describe` is the help text: all three read the same annotation. `Meta` is msgspec's; ``extra={"unit": "dB"}`` gives a unit, and a title stands in messages
-for what a pattern means ("a date, YYYY-MM-DD"). A field that is
-no option but part of what a perturber holds, such as a pool, is made by `state`.
+`describe` is the help text: all three read the same annotation. `Meta` is msgspec's; ``extra={"unit": "dB"}`` gives a unit, and a title stands in
+messages for what a pattern means ("a date, YYYY-MM-DD"). A field that is no option but part of what a perturber holds, such as a pool, is made by
+`state`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import types
 from functools import lru_cache
 from itertools import chain
@@ -23,16 +24,19 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import msgspec
 from msgspec import Meta
 
-__all__ = ["Meta", "Option", "OptionError", "check", "describe", "names", "options", "read", "state"]
+__all__ = ["PERTURBER", "RECIPE", "Meta", "Option", "OptionError", "check", "describe", "facts", "names", "options", "read", "state", "written"]
 
 
 class OptionError(ValueError):
     """An option that does not exist, or a value out of its range. The message says what is allowed, and what was given."""
 
 
+#: How a user writes an option: of a perturber in the text of ``--with``, of a recipe on the command line.
+PERTURBER, RECIPE = "{called}:{name}={value}", "--set {name}={value}"
 _STATE = "state"
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 _NONE = ("none", "null", "")
+_PAIR = re.compile("[=:]")
 _PLAIN: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
@@ -185,8 +189,8 @@ def _read(name: str, kind: Any, value: Any, fault: OptionError) -> Any:
 
 def _pairs(value: Any, fault: OptionError) -> dict[Any, Any]:
     if isinstance(value, str):
-        pairs = [item.partition("=" if "=" in item else ":") for item in value.split(",") if item.strip()]
-        return {name.strip(): text.strip() for name, _, text in pairs}
+        pairs = [_PAIR.split(item, 1) for item in value.split(",") if item.strip()]
+        return {pair[0].strip(): pair[1].strip() if len(pair) > 1 else "" for pair in pairs}
     if not isinstance(value, dict):
         raise fault
     return value
@@ -310,20 +314,33 @@ def _example(option: Option, form: str, called: str) -> str:
     return form.format(called=called, name=option.name, value=written(option.example))
 
 
-def describe(kind: type, called: str, example: str = "{called}:{name}={value}") -> str:
-    """The options of a dataclass for people: of each its meaning, unit, range, default and an example. Its own come before inherited ones.
+def facts(kind: type, called: str, form: str = PERTURBER, defaults: object = None) -> list[dict[str, str]]:
+    """The options of a dataclass as plain texts: `name`, `about` (its meaning), `allowed`, `unit`, `default` and `example`; its own before inherited
+    ones.
 
     Args:
         kind: the dataclass: a perturber or a recipe.
         called: its name, for the examples.
-        example: how a user writes an option: "{called}:{name}={value}" for a perturber, "--set {name}={value}" for a recipe.
+        form: how a user writes an option: `PERTURBER` or `RECIPE`.
+        defaults: an instance whose values stand as defaults, in place of the class's; a benchmark's own recipe.
     """
     inherited = {name for base in kind.__mro__[1:] for name in getattr(base, "__annotations__", ())}
-    blocks = []
+    found = []
     for option in sorted(options(kind), key=lambda one: one.name in inherited):
-        facts = [option.allowed, f"unit: {option.unit}" if option.unit else "", f"default: {written(option.default) or 'empty'}"]
-        if option.example is not None:
-            facts.append("example: " + _example(option, example, called))
-        lines = [*wrap(option.meaning, 110), *wrap("; ".join(filter(None, facts)), 110, break_on_hyphens=False)]
-        blocks.append("\n".join([f"  {option.name}", *(f"      {line}" for line in lines)]))
+        default = option.default if defaults is None else getattr(defaults, option.name)
+        example = "" if option.example is None else _example(option, form, called)
+        shown = written(default) or "empty"
+        found.append(
+            {"name": option.name, "about": option.meaning, "allowed": option.allowed, "unit": option.unit, "default": shown, "example": example}
+        )
+    return found
+
+
+def describe(kind: type, called: str, form: str = PERTURBER, defaults: object = None) -> str:
+    """`facts` as lines for people."""
+    blocks = []
+    for one in facts(kind, called, form, defaults):
+        told = [one["allowed"], *(f"{key}: {one[key]}" for key in ("unit", "default", "example") if one[key])]
+        lines = [*wrap(one["about"], 110), *wrap("; ".join(told), 110, break_on_hyphens=False)]
+        blocks.append("\n".join([f"  {one['name']}", *(f"      {line}" for line in lines)]))
     return "\n".join(blocks)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib.util
 from typing import Any
 
+from dialmill.perturbers.core import options as option_texts
 from dialmill.perturbers.core import registry as perturbers
 from dialmill.perturbers.speech.engines.catalogue import ENGINES
 from dialmill.pipelines.benchmarks import registry as benchmarks
@@ -18,16 +18,36 @@ from dialmill.schemas import validate
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", nargs="?", metavar="WHAT", help="benchmarks, sources, perturbers, engines or schemas; all without")
+    parser.add_argument("what", nargs="?", metavar="WHAT", help="benchmarks, sources, perturbers, engines or schemas; all without; or recipe")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="after perturbers: one perturber, with its options; after recipe: a benchmark")
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
+    if options.name is not None or options.what == "recipe":
+        return _run_one(options)
     found = listing(options.what)
     write_json(options, found)
     if options.json_file != "-":
         print(listing_text(found))
+    return 0
+
+
+def _run_one(options: argparse.Namespace) -> int:
+    """Prints the options of one perturber, or the keys of one benchmark's recipe."""
+    called = options.name
+    if options.what == "perturbers":
+        kind: type = perturbers.get(called)
+        form, defaults, head = option_texts.PERTURBER, None, (kind.__doc__ or "").strip().splitlines()[0]
+    elif options.what == "recipe" and called is not None:
+        defaults = benchmarks.load_recipe(called)
+        kind, form, head = type(defaults), option_texts.RECIPE, f"The recipe of {called}, with its defaults."
+    else:
+        raise UsageError("a name goes with perturbers or recipe: dialmill list perturbers typos, dialmill list recipe raddle")
+    write_json(options, {called: option_texts.facts(kind, called, form, defaults)})
+    if options.json_file != "-":
+        print(f"{called}: {head}\n\n{option_texts.describe(kind, called, form, defaults) or '  no options'}")
     return 0
 
 
@@ -69,7 +89,7 @@ def _perturbers() -> list[dict[str, Any]]:
     found = []
     for name in perturbers.names():
         kind = perturbers.get(name)
-        options = ", ".join(f"{field.name}={field.default!r}" for field in dataclasses.fields(kind))
+        options = ", ".join(f"{option.name}={option.default!r}" for option in option_texts.options(kind))
         about = (kind.__doc__ or "").strip().splitlines()[0]
         found.append({"name": kind.name, "about": about, "version": kind.version, "languages": ", ".join(sorted(kind.languages)), "options": options})
     return found

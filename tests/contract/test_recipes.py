@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dialmill.perturbers.core import options
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core import recipe
 from dialmill.pipelines.core.errors import UsageError
@@ -76,3 +77,12 @@ def test_a_benchmark_says_what_it_is_and_which_files_it_makes(name: str) -> None
 def test_every_benchmark_refuses_what_it_cannot_read(name: str, tmp_path: Path) -> None:
     result = call("build", name, "--input", tmp_path / "gone", "--output", tmp_path / "out")
     assert result.code == 1 and "does not exist" in result.err and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_key_says_what_it_means_and_its_example_is_read(name: str) -> None:
+    kind = benchmarks.get(name).recipe()
+    for option in options.options(kind):
+        assert option.meaning and option.example is not None, option.name
+        assert options.read(option.name, option.kind, options.written(option.example)) == option.example != option.default, option.name
+        assert f"  {option.name}\n" in options.describe(kind, name, options.RECIPE)

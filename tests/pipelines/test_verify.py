@@ -239,3 +239,14 @@ def test_list_names_what_there_is(what: str, some: list[str]) -> None:
     for entry in told[what]:
         assert entry["name"] in result.out and entry["about"]
     assert set(json.loads(call("list", "--json", "-").out)) == {"benchmarks", "sources", "perturbers", "engines", "schemas"}
+
+
+def test_list_shows_the_options_of_a_perturber_and_the_keys_of_a_recipe() -> None:
+    told = call("list", "perturbers", "typos").out
+    assert "rate" in told and "above 0 and at most 1" in told and "example: typos:rate=0.3" in told
+    told = call("list", "recipe", "cgodial-sbd").out
+    assert told.index("question_chance") < told.index("few_shot") and "--set question_chance=0.8" in told
+    keys = json.loads(call("list", "recipe", "raddle", "--json", "-").out)["raddle"]
+    assert {"name", "about", "allowed", "unit", "default", "example"} == set(keys[0])
+    for words in (["list", "recipe"], ["list", "engines", "pico"]):
+        assert call(*words).code == 2
