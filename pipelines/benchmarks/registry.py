@@ -16,9 +16,9 @@ from dialmill.schemas.kinds import CORE, FileKind
 _BUILT_IN = {
     name: f"dialmill.pipelines.benchmarks.{place}"
     for name, place in {
-        "cgodial-fbd": "cgodial.flows:CgodialFbd",
-        "cgodial-rbd": "cgodial.retrieval:CgodialRbd",
-        "cgodial-sbd": "cgodial.slots:CgodialSbd",
+        "cgodial-fbd": "cgodial.fbd.benchmark:CgodialFbd",
+        "cgodial-rbd": "cgodial.rbd.benchmark:CgodialRbd",
+        "cgodial-sbd": "cgodial.sbd.benchmark:CgodialSbd",
         "disentangle": "plain.disentangle:Disentangle",
         "cross-lingual": "cross_lingual.benchmark:CrossLingual",
         "disentanglement": "plain.disentanglement:Disentanglement",

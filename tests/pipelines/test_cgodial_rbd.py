@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from dialmill.perturbers.core.rng import Rng
-from dialmill.pipelines.benchmarks.cgodial import ambiguity as retrieval
+from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity as retrieval
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.ecd import joined

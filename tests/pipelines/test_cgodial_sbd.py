@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from dialmill.perturbers.insertion.questions import held_out
-from dialmill.pipelines.benchmarks.cgodial import slots_release as slots
+from dialmill.pipelines.benchmarks.cgodial.sbd import release as slots
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 
 from tests.pipelines.tools import DATA, call, manifest, plain, records

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialmill.pipelines.benchmarks.cgodial.slots_scorer import VERSIONS, parse_acts, parse_state
+from dialmill.pipelines.benchmarks.cgodial.sbd.scorer import VERSIONS, parse_acts, parse_state
 from dialmill.pipelines.core.errors import InputError
 from hypothesis import given, settings
 from hypothesis import strategies as st

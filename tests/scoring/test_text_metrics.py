@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dialmill.pipelines.benchmarks.cgodial.slots_scorer import bleu_4
+from dialmill.pipelines.benchmarks.cgodial.sbd.scorer import bleu_4
 from dialmill.pipelines.core.units import columns_of
 from dialmill.pipelines.scoring import bleu, sentences, wordnet
 from dialmill.pipelines.scoring.meteor import Meteor, stemmer

@@ -1,1 +1,1 @@
-"""What the CGoDial benchmarks (Dai et al., EMNLP 2022) need beyond sources and perturbers: examples of retrieval, and the slot-based release."""
+"""CGoDial (Dai et al., EMNLP 2022): a room for each of its three benchmarks, and what they share."""

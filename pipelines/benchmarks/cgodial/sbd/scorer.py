@@ -62,7 +62,7 @@ class Said(NamedTuple):
     response: str | None
 
 
-class SlotBased(Scorer):
+class SlotScorer(Scorer):
     name = "cgodial-sbd"
     about = "CGoDial, slot-based: JGA, success, BLEU-4, their combination, by type of turn"
     scale = "percent"

@@ -13,6 +13,14 @@ from dialmill.perturbers.insertion.questions import EXTRA, QUESTION
 from dialmill.schemas import Act, Dialogue, Turn
 from dialmill.schemas.dialogue import OOS
 
+#: The suite whose variants are the versions besides the written one.
+SPOKEN = "spoken"
+DIALOGUES, SLOTS = "release/data/processed/data_for_damd.json", "release/data/processed/slot_value_set.json"
+#: The versions of each turn of the dialogues of the hard test set, from the easiest to the hardest.
+HARD = "release/data/risawoz/hard_data_id_sorted.json"
+#: The ids of the few-shot dialogues of train.
+FEW = "release/data/risawoz/trainFewShotListFile.json"
+LISTS = {split: f"release/data/risawoz/{name}ListFile.json" for split, name in (("train", "train"), ("valid", "val"), ("test", "test"))}
 #: The versions of a dialogue: as it was written, and read out and recognised three times.
 VERSIONS = ("log", "log_asr0", "log_asr1", "log_asr2")
 GENERAL = "通用"

@@ -38,7 +38,7 @@ class _Entry(msgspec.Struct):
 Place = tuple[str, int, str]
 
 
-class Flows(Scorer):
+class FlowScorer(Scorer):
     name = "cgodial-fbd"
     about = "CGoDial, flow-based: TurnACC and DialACC"
     scale = "percent"

@@ -28,7 +28,7 @@ class _Session(msgspec.Struct):
     wrong: list[str] = msgspec.field(name="false")
 
 
-class Retrieval(Scorer):
+class RetrievalScorer(Scorer):
     name = "cgodial-rbd"
     about = "CGoDial, retrieval-based: R@1, R@2, R@5 and MRR"
     scale = "percent"

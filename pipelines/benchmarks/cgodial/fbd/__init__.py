@@ -1,0 +1,1 @@
+"""CGoDial's flow-based dialogues: recipe, release, check and scorer."""

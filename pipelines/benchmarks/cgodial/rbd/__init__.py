@@ -1,0 +1,1 @@
+"""CGoDial's retrieval-based dialogues: recipe, release, check and scorer."""

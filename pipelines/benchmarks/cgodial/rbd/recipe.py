@@ -1,0 +1,49 @@
+"""The recipe keys of CGoDial's retrieval-based dialogues, beside those of every build."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from dialmill.perturbers.core.options import Meta
+from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.core.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class RetrievalRecipe(Recipe):
+    """Keys of retrieval-based dialogues."""
+
+    candidate_numbers: Annotated[
+        dict[str, Annotated[int, Meta(ge=2)]],
+        Meta(
+            description="candidates of an example in each split, one of them right",
+            examples=[{"train": 2, "valid": 10, "test": 10}],
+            extra={"unit": "candidates"},
+        ),
+    ] = field(default_factory=lambda: {"train": 2, "valid": 2, "test": 10})
+    max_accuracy: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="examples of which the baselines' mean accuracy is above this are too easy and left out; of the others, the sizes "
+            "take the hardest",
+            examples=[0.5],
+            extra={"unit": "accuracy"},
+        ),
+    ] = 0.8
+    min_response: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="a right response of fewer characters fits many contexts, and makes an example ambiguous",
+            examples=[6],
+            extra={"unit": "characters"},
+        ),
+    ] = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if set(self.candidate_numbers) != {"train", "valid", "test"}:
+            raise UsageError(f"candidate_numbers must name each of train, valid and test, not {self.candidate_numbers}")

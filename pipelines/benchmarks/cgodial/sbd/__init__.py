@@ -1,0 +1,1 @@
+"""CGoDial's slot-based dialogues: recipe, release, check and scorer."""

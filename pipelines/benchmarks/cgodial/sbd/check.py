@@ -1,0 +1,38 @@
+"""What `dialmill verify` asks of the release of CGoDial's slot-based dialogues: lists of splits, versions, and held-out questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dialmill.perturbers.insertion.questions import held_out
+from dialmill.pipelines.benchmarks.cgodial.checks import found, listed, load
+from dialmill.pipelines.benchmarks.cgodial.sbd.release import VERSIONS
+from dialmill.pipelines.core.checked import Checked
+
+
+def check_release(root: Path, recipe: Mapping[str, Any]) -> Checked:
+    """Slot-based dialogues: lists of splits, versions, and held-out questions."""
+    told = "release: every dialogue stands in one split, its versions differ in what is heard alone, held-out questions are met in testing alone"
+    return found(told, _slot_faults(root, recipe))
+
+
+def _slot_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
+    dialogues = load(root / "release" / "data" / "processed" / "data_for_damd.json")
+    lists = {split: root / "release" / "data" / "risawoz" / f"{split}ListFile.json" for split in ("train", "val", "test")}
+    yield from listed(root, lists, dialogues)
+    for name, versions in dialogues.items():
+        for at, turns in enumerate(zip(*(versions[version] for version in VERSIONS), strict=False)):
+            if any({**turn, "user": ""} != {**turns[0], "user": ""} for turn in turns):
+                yield f"{name}, turn {at}: the versions differ in more than what is heard"
+        if len({len(versions[version]) for version in VERSIONS}) > 1:
+            yield f"{name}: the versions have different numbers of turns"
+    if not Path(recipe["question_pairs"] or ".").exists():
+        return  # the user's own pairs are no longer there to ask
+    hidden = held_out(recipe["question_pairs"], recipe["held_out_share"])
+    for split in ("train", "val"):
+        for name in load(lists[split]):
+            met = {slot for turn in dialogues[name]["log"] for slot in turn["turn_succ"]} & hidden if name in dialogues else set()
+            if met:
+                yield f"{name}, of {split}, holds the question {min(met)}, which is for testing alone"
