@@ -14,12 +14,12 @@ from dialmill.perturbers.core.contract import PoolRequest
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
-from dialmill.pipelines.core.counters import Counters, total
+from dialmill.pipelines.core.counters import Counters, total_packed
 from dialmill.pipelines.core.errors import DialmillError, UsageError
 from dialmill.pipelines.core.progress import Progress
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Runner
-from dialmill.pipelines.core.stage import Item, Stage
+from dialmill.pipelines.core.stage import Item, Stage, StageChain
 from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.report import write as report
@@ -32,11 +32,19 @@ from dialmill.pipelines.sinks.parts import WriteParts, join_parts
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
 from dialmill.pipelines.stages import pools, training_sample, tuning
+from dialmill.pipelines.stages.assign_split import AssignSplit
+from dialmill.pipelines.stages.check_records import CheckRecords
+from dialmill.pipelines.stages.choose_subsets import ChooseSubsets
+from dialmill.pipelines.stages.insert_turns import InsertTurns
+from dialmill.pipelines.stages.join_tokens import JoinTokens
 from dialmill.pipelines.stages.logs import JoinLogs
-from dialmill.pipelines.stages.mill import Mill
-from dialmill.pipelines.stages.overlap import CompareBand, CountPairs
+from dialmill.pipelines.stages.overlap import CompareBand, CountPairs, SignRecords
+from dialmill.pipelines.stages.perturb import Perturb
 from dialmill.pipelines.stages.read import Contribute, JoinAndParse, ReadFile
+from dialmill.pipelines.stages.release import Release
 from dialmill.pipelines.stages.split import Layout, SplitPlanner
+from dialmill.pipelines.stages.write_records import WriteRecords
+from dialmill.schemas.dialogue import STANDARD
 from dialmill.schemas.validator import load
 from dialmill.schemas.validator import names as schema_names
 
@@ -92,19 +100,41 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
         written, side_counters = [*written, found], [*side_counters, *found_counters]
     paths = runner.combine("find what was written aside", pools.PoolPaths(), runner.flatten("all that was written aside", written))
     side = runner.zip_side_inputs("layout and what was written aside", layout, paths)
-    benchmark = job.benchmark
-    milled = runner.apply("mill", Mill(recipe, job.seed, benchmark, job.shards, folder), parsed.main, side=side)
-    finished = benchmark.finish(runner, job, folder, milled.tagged["record"])
+    chain = dialogue_stages(job, folder)
+    made = runner.apply(chain.label, chain, parsed.main, side=side)
+    finished = job.benchmark.finish(runner, job, folder, made.tagged["record"])
 
-    pairs = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", milled.tagged["band"]))
+    pairs = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", made.tagged["band"]))
     overlap = runner.apply("count overlaps", CountPairs(), runner.group("each pair once", pairs.main))
 
-    writing = [one for one in (read, parsed, milled, *finished) if "out" in one.tagged]
+    writing = [one for one in (read, parsed, made, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
 
-    counters = runner.flatten("all counters", [one.counters for one in (read, parsed, milled, *finished, pairs, overlap, parts)] + side_counters)
+    counters = runner.flatten("all counters", [one.counters for one in (read, parsed, made, *finished, pairs, overlap, parts)] + side_counters)
     runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
+
+
+def dialogue_stages(job: Job, folder: str) -> StageChain:
+    """What happens to one dialogue once the splits are planned, in this order."""
+    benchmark, recipe, seed, params = job.benchmark, job.recipe, job.seed, job.params
+    inserter = benchmark.injected(recipe)
+    stages: dict[str, Stage] = {"assigning splits": AssignSplit(recipe, benchmark.takes_records)}
+    if inserter is not None:
+        stages["inserting turns"] = InsertTurns(inserter, seed, params[STANDARD])
+    stages["perturbing"] = Perturb(recipe, seed, params, folder)
+    if recipe.typography == "join":
+        stages["joining tokens"] = JoinTokens(seed, params)
+    return StageChain(
+        stages
+        | {
+            "checking records": CheckRecords(),
+            "choosing subsets": ChooseSubsets(recipe, seed),
+            "signing for overlaps": SignRecords(),
+            "writing records": WriteRecords(recipe, job.shards),
+            "releasing": Release(benchmark, recipe, seed, job.shards),
+        }
+    )
 
 
 def gather_pools(runner: Runner, job: Job, folder: str, wanted: Sequence[PoolRequest], layout: Any, given: Any) -> tuple[list[Any], list[Any]]:
@@ -165,7 +195,7 @@ class WriteCounters(Stage):
 
     def process(self, element: tuple[str, Iterable[bytes]], side: Layout | None = None) -> Iterable[tuple[str, Item]]:
         with files.create(files.join(self.folder, _COUNTERS)) as stream:
-            stream.write(msgspec.msgpack.encode((total(element[1]), side)))
+            stream.write(msgspec.msgpack.encode((total_packed(element[1]), side)))
         return ()
 
 

@@ -103,9 +103,14 @@ class Counters(msgspec.Struct):
         return msgspec.msgpack.decode(data, type=cls)
 
 
-def total(packed: Iterable[bytes]) -> Counters:
+def total(parts: Iterable[Counters]) -> Counters:
+    """The sum of counters."""
+    found = Counters()
+    for one in parts:
+        found.add(one)
+    return found
+
+
+def total_packed(parts: Iterable[bytes]) -> Counters:
     """The sum of packed counters."""
-    counters = Counters()
-    for data in packed:
-        counters.add(Counters.unpack(data))
-    return counters
+    return total(map(Counters.unpack, parts))

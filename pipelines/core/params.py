@@ -7,6 +7,8 @@ from typing import get_type_hints
 from dialmill.perturbers.core import options
 from dialmill.perturbers.core.contract import Chain, Perturber
 from dialmill.pipelines.core.recipe import Recipe
+from dialmill.schemas import Dialogue
+from dialmill.schemas.arrow import Params, complete_options
 from dialmill.schemas.dialogue import STANDARD
 
 
@@ -30,3 +32,12 @@ def recipe_params(recipe: Recipe, first: Perturber | None) -> dict[str, dict[str
         mine = suite_params(suite.perturber)
         found[suite.name] = {name: shared.get(name, set()) | mine.get(name, set()) for name in (*shared, *(one for one in mine if one not in shared))}
     return found
+
+
+def complete_lineage(dialogue: Dialogue, params: Params) -> Dialogue:
+    """The dialogue, every step of its lineage with the same option keys, so that JSON lines and Parquet rows are equal.
+
+    Args:
+        params: the options that lineages of its suite can hold.
+    """
+    return dialogue.replace(lineage=tuple(step.replace(params=complete_options(step.params, params)) for step in dialogue.lineage))

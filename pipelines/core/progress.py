@@ -6,6 +6,7 @@ line then shows the time alone.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -53,10 +54,21 @@ class Progress:
         counts = ", ".join(f"{label}: {number:,}" for label, number in list(COUNTS.items()))
         return f"{time.monotonic() - self.began:.0f} s  {counts or 'starting'}"
 
+    def short_line(self) -> str:
+        """The present state in one line of the terminal: the stages that the run reached last, which are those that still move."""
+        line, columns = self.line(), shutil.get_terminal_size().columns - 1
+        if len(line) <= columns:
+            return line
+        time_shown, _, counts = line.partition("  ")
+        shown = counts.split(", ")
+        while len(shown) > 1 and len(f"{time_shown}  ..., {', '.join(shown)}") > columns:
+            shown.pop(0)
+        return f"{time_shown}  ..., {', '.join(shown)}"[:columns]
+
     def _watch(self) -> None:
         # A terminal sees every half second; a log file a line each ten seconds.
         while not self._stop.wait(0.5 if self.live else 10):
-            self.stream.write(f"\r\033[K{self.line()}" if self.live else self.line() + "\n")
+            self.stream.write(f"\r\033[K{self.short_line()}" if self.live else self.line() + "\n")
             self.stream.flush()
 
 

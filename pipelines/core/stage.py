@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from dialmill.pipelines.core.counters import Counters
+from dialmill.pipelines.core.counters import Counters, total
+from dialmill.pipelines.core.progress import tick
 from dialmill.schemas import Dialogue
 
 #: What travels between stages: a key to group by, and bytes (dicts would cost twice the CPU in a shuffle).
@@ -22,19 +23,76 @@ _LEVEL = 1
 class Stage(ABC):
     """A step of the graph. `process` yields (tag, item); "main" goes on, the other tags are side outputs that the graph names.
 
-    A stage may count in `self.counters`; the engine collects and clears them. `setup` runs once per worker before the first element.
+    A stage may count in `counters`, which the runner takes from time to time. `setup` runs once per worker before the first element.
     """
 
     #: The side outputs besides "main" and "counters".
     tags: tuple[str, ...] = ()
-    counters: Counters
 
     def setup(self) -> None:  # noqa: B027 - most stages have nothing to load
         """Loads what is too heavy to travel with the stage."""
 
     @abstractmethod
-    def process(self, element: Any, side: Any = None) -> Iterable[tuple[str, Item]]:
-        """Everything that comes of one element."""
+    def process(self, element: Any, side: Any = None) -> Iterable[tuple[str, Any]]:
+        """Everything that comes of one element. What goes to another worker is an `Item`; stages of one `StageChain` may hand on other objects."""
+
+    @property
+    def counters(self) -> Counters:
+        """What this copy of the stage has counted since `take_counters` was last called."""
+        found: Counters | None = self.__dict__.get("_counters")
+        return self._count_anew() if found is None else found
+
+    def take_counters(self) -> Counters:
+        """What was counted so far; the stage counts anew from zero."""
+        taken = self.counters
+        self._count_anew()
+        return taken
+
+    def _count_anew(self) -> Counters:
+        self._counters = Counters()
+        return self._counters
+
+
+class StageChain(Stage):
+    """Stages one after the other over each element in one go: what one hands on is the next one's element, and nothing is encoded between them.
+
+    Each is given the side input of the chain, counts for itself, and has a line in the progress under its label.
+    """
+
+    def __init__(self, stages: Mapping[str, Stage]) -> None:
+        """
+        Args:
+            stages: label -> stage, in their order.
+        """
+        self.stages = dict(stages)
+        self.tags = tuple(dict.fromkeys(tag for stage in self.stages.values() for tag in stage.tags))
+
+    @property
+    def label(self) -> str:
+        """The labels of the stages."""
+        return ", ".join(self.stages)
+
+    def setup(self) -> None:
+        for stage in self.stages.values():
+            stage.setup()
+
+    def process(self, element: Any, side: Any = None) -> Iterable[tuple[str, Any]]:
+        elements = [element]
+        for label, stage in self.stages.items():
+            handed_on = []
+            for one in elements:
+                for tag, made in stage.process(one, side):
+                    if tag == "main":
+                        handed_on.append(made)
+                    else:
+                        yield tag, made
+                tick(label)
+            elements = handed_on
+        for one in elements:
+            yield "main", one
+
+    def take_counters(self) -> Counters:
+        return total(stage.take_counters() for stage in self.stages.values())
 
 
 class Out(NamedTuple):

@@ -9,11 +9,10 @@ import apache_beam as beam
 from apache_beam import typehints
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.windowed_value import WindowedValue
-from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.progress import tick
 from dialmill.pipelines.core.runner import Combiner, Outputs, Runner
-from dialmill.pipelines.core.stage import Stage
+from dialmill.pipelines.core.stage import Stage, StageChain
 
 
 class StageFn(beam.DoFn):  # type: ignore[misc]
@@ -23,11 +22,11 @@ class StageFn(beam.DoFn):  # type: ignore[misc]
         self.label, self.stage = label, stage
 
     def setup(self) -> None:
-        self.stage.counters = Counters()
         self.stage.setup()
 
     def start_bundle(self) -> None:
-        self.stage.counters = Counters()
+        # What a bundle counted that failed, and is tried again, is dropped.
+        self.stage.take_counters()
 
     def process(self, element: Any, side: Any = None) -> Iterable[Any]:
         try:
@@ -36,11 +35,12 @@ class StageFn(beam.DoFn):  # type: ignore[misc]
         except OSError as error:
             # A full disk, say. Beam can't raise an OSError again as it was.
             raise DialmillError(f"{error.filename or self.label}: {error.strerror or error}") from None
-        tick(self.label)
+        if not isinstance(self.stage, StageChain):  # whose stages tick each for itself
+            tick(self.label)
 
     def finish_bundle(self) -> Iterable[Any]:
         window = GlobalWindow()
-        yield beam.pvalue.TaggedOutput("counters", WindowedValue(("", self.stage.counters.pack()), window.max_timestamp(), [window]))
+        yield beam.pvalue.TaggedOutput("counters", WindowedValue(("", self.stage.take_counters().pack()), window.max_timestamp(), [window]))
 
 
 class CombinerFn(beam.CombineFn):  # type: ignore[misc]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.runner import Combiner, Outputs, Runner
 from dialmill.pipelines.core.stage import Item, Stage
 
@@ -17,14 +16,13 @@ class PlainRunner(Runner):
         return list(items)
 
     def apply(self, label: str, stage: Stage, items: Any, side: Any = None) -> Outputs:
-        stage.counters = Counters()
         stage.setup()
         tagged: dict[str, list[Item]] = {tag: [] for tag in ("main", *stage.tags)}
         for item in items:
             for tag, made in stage.process(item, side):
                 tagged[tag].append(made)
         main = tagged.pop("main")
-        return Outputs(main, tagged, [("", stage.counters.pack())])
+        return Outputs(main, tagged, [("", stage.take_counters().pack())])
 
     def group(self, label: str, items: Any) -> Any:
         groups: dict[str, list[bytes]] = {}

@@ -5,13 +5,15 @@ A dialogue is packed and compressed once, when it was read; the stages after it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
-from dialmill.pipelines.core.stage import Item, compress, decompress
+from dialmill.pipelines.core.stage import Item, Reject, compress, decompress
 from dialmill.pipelines.stages.split import Fact
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import pack, unpack
+from dialmill.schemas.dialogue import Split, pack, unpack
 
 D = TypeVar("D", bound="DialogueItem")
 
@@ -63,3 +65,32 @@ def pack_dialogue(dialogue: Dialogue) -> bytes:
 def unpack_dialogue(packed: bytes) -> Dialogue:
     """Inverse of `pack_dialogue`."""
     return unpack(decompress(packed))
+
+
+@dataclass(frozen=True)
+class DialogueRecords:
+    """A dialogue that has a split, and the records made of it so far: what the stages from "assign splits" to "release" hand on in memory.
+
+    Args:
+        parsed: the dialogue as it was read.
+        source: itself with its split, and with the turns that the benchmark inserts once that is done; what all its suites are made of.
+        records: suite by suite, variant by variant.
+        few: whether it is a few-shot one.
+        hard: those of its records that are in test_hard, as they stand there, by id.
+    """
+
+    parsed: ParsedDialogue
+    source: Dialogue
+    records: tuple[Dialogue, ...] = ()
+    few: bool = False
+    hard: Mapping[str, Dialogue] = field(default_factory=dict)
+
+    @property
+    def split(self) -> Split:
+        """The split of the dialogue and of all its records."""
+        assert self.source.split is not None
+        return self.source.split
+
+    def reject(self, stage: str, reason: str, evidence: str, suite: str | None = None, variant: int | None = None) -> tuple[str, Item]:
+        """The line of rejects/STAGE.jsonl for a record of the dialogue, as a stage yields it."""
+        return "out", Reject(stage, reason, evidence, self.parsed.file, self.parsed.index, self.source.source_id, suite, variant).out().item(1)

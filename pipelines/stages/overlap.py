@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
+from typing import Any
 from zlib import crc32
 
 import msgspec
-from dialmill.pipelines.core.counters import Counters, total
+from dialmill.pipelines.core.counters import Counters, total_packed
 from dialmill.pipelines.core.stage import Item, Stage
 from dialmill.pipelines.runners.plain import PlainRunner
+from dialmill.pipelines.stages.items import DialogueRecords
 from dialmill.pipelines.stages.split import SPLITS, fingerprint
 from dialmill.schemas import Dialogue
 
@@ -57,6 +59,17 @@ def banded(sig: Signature) -> Iterable[Item]:
         # A short dialogue leaves most bins empty; what it lacks is no likeness.
         if band != _NOTHING:
             yield f"{start} {band}", packed
+
+
+class SignRecords(Stage):
+    """The dialogue's signature under each of its bands, on the output "band"."""
+
+    tags = ("band",)
+
+    def process(self, element: DialogueRecords, side: object = None) -> Iterable[tuple[str, Any]]:
+        for band in banded(signature(element.source, element.split)):
+            yield "band", band
+        yield "main", element
 
 
 def likeness(one: Signature, other: Signature) -> float:
@@ -103,5 +116,5 @@ def measure(signatures: Iterable[Signature]) -> dict[str, dict[str, int]]:
     runner = PlainRunner()
     bands = runner.group("", [band for one in signatures for band in banded(one)])
     pairs = runner.group("", runner.apply("", CompareBand(), bands).main)
-    counters = total(data for _, data in runner.apply("", CountPairs(), pairs).counters)
+    counters = total_packed(data for _, data in runner.apply("", CountPairs(), pairs).counters)
     return {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())}

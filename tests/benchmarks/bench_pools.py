@@ -22,7 +22,6 @@ from dialmill.pipelines.benchmarks.noesis.stages import WriteExamples
 from dialmill.pipelines.candidates.examples import Example
 from dialmill.pipelines.candidates.keys import hashes
 from dialmill.pipelines.candidates.pool import PoolInfo, join_shards, shard_of, utterance
-from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.stage import compress
 
 _SHARDS = 16
@@ -65,7 +64,6 @@ def write(task: tuple[int, int, str, PoolInfo]) -> tuple[str, float, int]:
     began = time.process_time()
     recipe = SelectionRecipe(benchmark="noesis-ubuntu", pool_scope="all")
     stage = WriteExamples(folder, recipe, "dstc7", 1, _SHARDS, frozenset({4}), None)
-    stage.counters = Counters()
     for _ in stage.process((f"release/bench.json\t{number}", shard(number, count)), info):
         pass
     part = Path(folder, "parts", "release", f"bench.json.{number:04d}")

@@ -86,7 +86,7 @@ def test_an_interrupt_inside_a_stage_is_no_fault(source: Path, tmp_path: Path, m
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dialmill.pipelines.stages.mill.Mill.process", interrupted)
+    monkeypatch.setattr("dialmill.pipelines.stages.perturb.Perturb.process", interrupted)
     result = call("build", "splits", "--input", source, "--output", tmp_path / "new/out", "--quiet")
     assert (result.code, result.err) == (1, "dialmill: interrupted; nothing was written\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
@@ -140,15 +140,20 @@ def test_a_full_disk_is_told_and_leaves_nothing(source: Path, tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 
-def test_progress_is_shown_while_a_run_lasts() -> None:
+def test_progress_is_shown_while_a_run_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
 
     from dialmill.pipelines.core import progress
 
     stream = io.StringIO()
     with progress.Progress(quiet=False, stream=stream) as shown:
-        progress.COUNTS["mill"] = 1234
-        assert "mill: 1,234" in shown.line()
+        progress.COUNTS["perturbing"] = 1234
+        assert "perturbing: 1,234" in shown.line()
+        monkeypatch.setenv("COLUMNS", "50")
+        progress.COUNTS["checking records"] = 1230
+        assert shown.short_line() == "0 s  perturbing: 1,234, checking records: 1,230"
+        progress.COUNTS["checking records"] = 1230567
+        assert shown.short_line() == "0 s  ..., checking records: 1,230,567", "what doesn't fit is what the run passed first"
         shown.say("warning: x")
     with progress.Progress(quiet=True, stream=stream) as silent:
         silent.say("never")

@@ -204,7 +204,7 @@ def test_a_link_as_output_stays_a_link(tmp_path: Path) -> None:
 def test_a_dry_run_prints_recipe_inputs_and_graph_and_writes_nothing(tmp_path: Path) -> None:
     result = call("build", "raddle", *INPUT, "--output", tmp_path / "new/out", "--dry-run", "--set", "train_size=7")
     assert result.code == 0
-    for word in ("train_size: 7", "data.json: multiwoz21, dialogues", "graph:", "read files", "mill", "write parts"):
+    for word in ("train_size: 7", "data.json: multiwoz21, dialogues", "graph:", "read files", "perturbing", "write parts"):
         assert word in result.out
     assert list(tmp_path.iterdir()) == []
     refused(call("build", "raddle", "--input", tmp_path / "gone", "--output", tmp_path / "out", "--dry-run"), "does not exist")
