@@ -74,7 +74,9 @@ class DonorPool(Pool):
         merged: dict[tuple[str, ...], tuple[Donor, set[str], set[Origin]]] = {}
         for split, data in entries:
             donor = _unpack(data)
-            _, roles, origins = merged.setdefault(donor.literals, (donor, set(), set()))
+            first, roles, origins = merged.get(donor.literals, (donor, set[str](), set[Origin]()))
+            # Of donors with the same literals one stands for all, whichever comes first.
+            merged[donor.literals] = min(first, donor, key=lambda one: (one.units, one.within)), roles, origins
             roles.update(donor.roles)
             origins.update(Origin(one.source_id, one.copies, split) for one in donor.origins)
         kept = []

@@ -77,3 +77,10 @@ class Source(ABC):
     def extra(self, pieces: Sequence[Piece]) -> bytes:
         """What a benchmark needs of a parsed dialogue and a `Dialogue` has no place for, as packed by the source."""
         return b""
+
+
+def id_fault(source_id: str) -> str | None:
+    """Why an id can't name a dialogue, None if it can."""
+    if not source_id.strip():
+        return "empty_id"
+    return None if source_id.isascii() or source_id.encode("utf-8", "replace").decode() == source_id else "lone_surrogate"

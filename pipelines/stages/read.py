@@ -12,7 +12,7 @@ from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.recipe import Recipe
-from dialmill.pipelines.core.source import Kind, Piece, Source
+from dialmill.pipelines.core.source import Kind, Piece, Source, id_fault
 from dialmill.pipelines.core.stage import Item, Reject, Stage, compress, decompress
 from dialmill.pipelines.stages.filters import refusal
 from dialmill.pipelines.stages.items import ParsedDialogue, pack_dialogue
@@ -40,7 +40,7 @@ class ReadFile(Stage):
             # The path itself, not how it is shown: its folders can tell the split, however the user named the file.
             for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.path, data)):
                 records += kind == "dialogue"
-                fault = _id_fault(source_id)
+                fault = id_fault(source_id)
                 if fault is not None:
                     if kind == "dialogue":
                         self.counters.stage("read").entered += 1
@@ -62,13 +62,6 @@ class ReadFile(Stage):
                 "role": one.role,
             }
         )
-
-
-def _id_fault(source_id: str) -> str | None:
-    """Why an id can't name a dialogue, None if it can."""
-    if not source_id.strip():
-        return "empty_id"
-    return None if source_id.isascii() or source_id.encode("utf-8", "replace").decode() == source_id else "lone_surrogate"
 
 
 #: What a parsed dialogue gives to the pools of perturbers.

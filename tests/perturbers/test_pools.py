@@ -10,6 +10,8 @@ from dialmill.perturbers.rewording.donors import DonorPool, build_donors
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dialmill as dm
+from tests.pipelines.tools import DATA
 from tests.talk import HOTELS, dialogue
 
 
@@ -50,6 +52,17 @@ def test_merging_does_not_depend_on_order_and_keeps_a_bounded_number() -> None:
     merged = pool.merge(entries)
     assert merged is not None
     assert len(merged) < 256 * 200
+
+
+@pytest.mark.parametrize("corpus", ["multiwoz21", "risawoz"])
+def test_wordings_that_differ_in_their_units_alone_merge_the_same_in_any_order(corpus: str) -> None:
+    groups: dict[str, list[Entry]] = {}
+    for one in dm.read(DATA / corpus):
+        for key, data in DonorPool().entries(one):
+            groups.setdefault(key, []).append(Entry("train", data))
+    assert any(len(entries) > 1 for entries in groups.values())
+    for entries in groups.values():
+        assert DonorPool().merge(entries) == DonorPool().merge(reversed(entries))
 
 
 def test_nothing_to_merge_leaves_the_key_out() -> None:
