@@ -27,7 +27,7 @@ _BUILT_IN = {
 #: The extra that brings what a perturber needs beyond the core.
 _EXTRAS = {"nlpaug": "nlpaug", "speech": "speech"}
 
-REGISTRY: Registry[type[Perturber]] = Registry("perturber", "dialmill.perturbers", _BUILT_IN, OptionError)
+REGISTRY: Registry[type[Perturber]] = Registry("perturber", "dialmill.perturbers", _BUILT_IN, OptionError, base=Perturber)
 
 
 def names() -> list[str]:

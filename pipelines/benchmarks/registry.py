@@ -35,7 +35,7 @@ _BUILT_IN = {
 COMMANDS = ("disentangle", "perturb")
 SCORED_ONLY = ("cross-lingual", "disentanglement", "wer")
 
-REGISTRY: Registry[type[Benchmark]] = Registry("benchmark", "dialmill.benchmarks", _BUILT_IN, UsageError, hidden=(*COMMANDS, *SCORED_ONLY))
+REGISTRY: Registry[type[Benchmark]] = Registry("benchmark", "dialmill.benchmarks", _BUILT_IN, UsageError, (*COMMANDS, *SCORED_ONLY), Benchmark)
 
 
 def names() -> list[str]:

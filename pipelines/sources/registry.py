@@ -30,6 +30,7 @@ REGISTRY: Registry[type[Source]] = Registry(
     "dialmill.sources",
     {name: f"dialmill.pipelines.sources.{place.replace('.', ':')}" for name, place in _BUILT_IN.items()},
     UsageError,
+    base=Source,
 )
 
 

@@ -212,7 +212,8 @@ def _prepared(perturber: Perturber, dialogues: Sequence[Dialogue], seed: int) ->
         elif source == "train":
             some = _training(dialogues)
         else:
-            some = read(source, rejects=[])
+            # The split that a dialogue of another corpus has there is none of these dialogues'.
+            some = (one.replace(split=None) for one in read(source, rejects=[]))
         tables[pool.name, source] = build_table(pool, some)
     ready = perturber.with_tables(tables)
     if ready.tunable():
@@ -414,7 +415,7 @@ def _dialogue(
     if slots is not None and not isinstance(slots, Mapping):
         raise TypeError(f"slots must map slot names to values, as in {{'area': 'north'}}, not {_kind(slots)}")
     for slot, values in (slots or {}).items():
-        several = values if isinstance(values, list | tuple) else [values]
+        several: Sequence[Any] = values if isinstance(values, list | tuple) else [values]
         if not isinstance(slot, str) or not all(isinstance(value, str) for value in several):
             raise TypeError(f"slots must map slot names to values, each a str or a list of them: {slot!r}: {values!r}")
         if not slot.strip() or not all(value.strip() for value in several):
@@ -423,7 +424,7 @@ def _dialogue(
 
 
 def _paths(what: str, given: object) -> list[str]:
-    several = given if isinstance(given, list | tuple) else [given]
+    several: Sequence[Any] = given if isinstance(given, list | tuple) else [given]
     for one in several:
         if not isinstance(one, str | os.PathLike):
             raise TypeError(f"{what} must be a path (str or os.PathLike) or a list of them, not {_kind(one)}")
