@@ -100,7 +100,9 @@ class Registry(Generic[T]):
         except Exception as error:  # whatever a package does when it is imported
             raise self.error(f"{about} can't be loaded from {entry.place}: {type(error).__name__}: {error}") from error
         if self.base is not None and not (isinstance(found, type) and issubclass(found, self.base)):
-            raise self.error(f"{about} is no {self.base.__name__}: {entry.place} has to be a class derived from {self.base.__module__}.{self.base.__name__}")
+            raise self.error(
+                f"{about} is no {self.base.__name__}: {entry.place} has to be a class derived from {self.base.__module__}.{self.base.__name__}"
+            )
         called = getattr(found, "name", None)
         if self.base is not None and called != name:
             raise self.error(f"{about} calls itself {called!r}: the `name` of {entry.place} has to be that of its entry point")

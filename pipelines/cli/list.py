@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from dialmill.perturbers.core import options as option_texts
 from dialmill.perturbers.core import registry as perturbers
+from dialmill.perturbers.core.contract import Perturber
+from dialmill.perturbers.core.plugins import OURS, Registry
 from dialmill.perturbers.speech.engines.catalogue import ENGINES
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.options import add_output_options, write_json
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.sources import registry as sources
 from dialmill.schemas import validate
+
+T = TypeVar("T")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -70,28 +75,44 @@ def listing_text(found: dict[str, list[dict[str, Any]]]) -> str:
         width = max((len(str(entry["name"])) for entry in entries), default=0)
         lines = [f"{kind}:"]
         for entry in entries:
-            rest = "; ".join(f"{key}: {value}" if key != "about" else str(value) for key, value in entry.items() if key != "name" and value)
+            shown = {key: value for key, value in entry.items() if key != "name" and value and (key, value) != ("from", OURS)}
+            rest = "; ".join(f"{key}: {value}" if key != "about" else str(value) for key, value in shown.items())
             lines.append(f"  {entry['name']:<{width}}  {rest}")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
 
 def _benchmarks() -> list[dict[str, Any]]:
-    return [{"name": name, "about": benchmarks.get(name).about} for name in benchmarks.names()]
+    return _registered(benchmarks.REGISTRY, lambda kind: {"about": kind.about})
 
 
 def _sources() -> list[dict[str, Any]]:
-    found = [sources.get(name) for name in sources.names()]
-    return [{"name": one.name, "about": one.about, "language": one.language, "licence": one.licence} for one in found]
+    return _registered(sources.REGISTRY, lambda kind: {"about": kind.about, "language": kind.language, "licence": kind.licence})
 
 
 def _perturbers() -> list[dict[str, Any]]:
-    found = []
-    for name in perturbers.names():
-        kind = perturbers.get(name)
+    def facts(kind: type[Perturber]) -> dict[str, Any]:
         options = ", ".join(f"{option.name}={option.default!r}" for option in option_texts.options(kind))
         about = (kind.__doc__ or "").strip().splitlines()[0]
-        found.append({"name": kind.name, "about": about, "version": kind.version, "languages": ", ".join(sorted(kind.languages)), "options": options})
+        return {"about": about, "version": kind.version, "languages": ", ".join(sorted(kind.languages)), "options": options}
+
+    return _registered(perturbers.REGISTRY, facts)
+
+
+def _registered(registry: Registry[T], facts: Callable[[T], dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a registry knows, each with the package that brings it. A plug-in that can't be used is told of and keeps nothing else from the list."""
+    found = []
+    vain = registry.passed_over()
+    for name in registry.names():
+        entry: dict[str, Any] = {"name": name}
+        try:
+            entry |= facts(registry.load(name))
+        except registry.error as error:
+            entry["about"] = f"can't be used: {error}"
+        entry["from"] = registry.origin(name)
+        if name in vain:
+            entry["not used"] = f"the one of the same name in {vain[name]}"
+        found.append(entry)
     return found
 
 

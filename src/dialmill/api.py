@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dialmill.perturbers.core.contract import Perturber, texts_of
-from dialmill.perturbers.core.pools import PoolTable, build_table
+from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.registry import parse
 from dialmill.perturbers.core.rng import key_number
 from dialmill.perturbers.sentence import GENERAL, as_dialogue
@@ -205,7 +204,7 @@ def _variants(dialogues: Iterable[Dialogue], suite: str, perturber: Perturber, s
 
 def _prepared(perturber: Perturber, dialogues: Sequence[Dialogue], seed: int) -> Perturber:
     """The perturber with its pools and its tuning, from the dialogues that it is to perturb."""
-    tables: dict[tuple[str, str], PoolTable] = {}
+    pools: dict[tuple[str, str], PoolFile] = {}
     for pool, source in perturber.pools:
         if source == "input":
             some: Iterable[Dialogue] = dialogues
@@ -214,8 +213,8 @@ def _prepared(perturber: Perturber, dialogues: Sequence[Dialogue], seed: int) ->
         else:
             # The split that a dialogue of another corpus has there is none of these dialogues'.
             some = (one.replace(split=None) for one in read(source, rejects=[]))
-        tables[pool.name, source] = build_table(pool, some)
-    ready = perturber.with_tables(tables)
+        pools[pool.name, source] = PoolFile.of_dialogues(pool, some)
+    ready = perturber.with_pools(pools)
     if ready.tunable():
         from dialmill.pipelines.stages.tuning import DIALOGUES
 
@@ -316,20 +315,11 @@ def score(
     >>> 0 < table["metrics"]["wer"] < 1
     True
     """
-    from dialmill.pipelines.cli import score as command
+    from dialmill.pipelines.benchmarks import scores
+    from dialmill.pipelines.core.scorer import Settings
 
-    given = argparse.Namespace(
-        benchmark=benchmark,
-        gold=os.fspath(gold),
-        predictions=_paths("predictions", predictions),
-        suite=suite,
-        split=split,
-        seed=seed,
-        samples=samples,
-        official_compat=official_compat,
-        database=None if database is None else os.fspath(database),
-    )
-    return command.run(given)
+    settings = Settings(os.fspath(gold), split, official_compat, None if database is None else os.fspath(database))
+    return scores.score(benchmark, settings, _paths("predictions", predictions), suite, seed, samples)
 
 
 def list_perturbers() -> dict[str, dict[str, Any]]:
@@ -383,7 +373,7 @@ def list_schemas() -> dict[str, dict[str, Any]]:
 
 
 def _listed(what: str) -> dict[str, dict[str, Any]]:
-    from dialmill.pipelines.cli.listing import listing
+    from dialmill.pipelines.cli.list import listing
 
     return {entry["name"]: {key: value for key, value in entry.items() if key != "name"} for entry in listing(what)[what]}
 
