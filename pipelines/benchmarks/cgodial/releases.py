@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from dialmill.pipelines.core.errors import InputError
+from dialmill.schemas.kinds import FileKind
 
 #: Suites of CGoDial's scorers: all versions of the test set, as the paper scores it, and its hard part.
 ALL_VERSIONS, HARD = "test_std", "test_hard"
+
+#: The lists of ids of a split.
+IDS = FileKind("cgodial-ids", (), ("*_ids.json", "*ListFile.json"))
 
 
 def find(gold: str, name: str) -> Path | None:

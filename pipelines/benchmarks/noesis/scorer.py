@@ -15,34 +15,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import msgspec
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
 from dialmill.pipelines.scoring.predictions import check_ids
 from dialmill.pipelines.scoring.ranking import Ranking, average_precision, read_rankings
+from dialmill.pipelines.scoring.truth import NONE, Truth, read_truth
 
-NONE = "NONE"
 _CUTS = (1, 10, 50, 100)
 _SPLITS = {"test": ("test", "responses"), "valid": ("dev",), "dev": ("dev",), "train": ("train",)}
 #: Folders of subsets, which repeat examples: they are looked into only where they are asked for.
 _HARD, _SUBSETS = "test_hard", ("few_shot", "test_hard")
 _NAME = re.compile(r"(?P<corpus>ubuntu|advising)_(?P<split>train|dev|test|responses)(?P<case>.*)_subtask_(?P<subtask>\d)\b")
-
-
-class _Option(msgspec.Struct, rename="kebab"):
-    candidate_id: str
-
-
-class _Example(msgspec.Struct):
-    # Also the pool's ids would be at hand; they cost most of the time of reading.
-    example_id: int | str = msgspec.field(name="example-id")
-    right: list[_Option] | None = msgspec.field(name="options-for-correct-answers", default=None)
-
-
-_DECODER = msgspec.json.Decoder(list[_Example])
-#: Example id -> the right candidates, in the order of the ground truth; ["NONE"] where there are none.
-Truth = dict[str, list[str]]
 
 
 class Noesis(Scorer):
@@ -204,36 +188,4 @@ def _files(gold: str, corpus: str) -> Mapping[str, dict[str, list[Path]]]:
         for paths in suites.values():
             # The small tables first; they say the same.
             paths.sort(key=lambda path: (not path.name.endswith(".targets.tsv"), path.suffix != ".tsv", str(path)))
-    return found
-
-
-def read_truth(paths: Sequence[Path]) -> Truth:
-    """The right candidates, from the first of the files that tells them.
-
-    Raises:
-        InputError: a damaged file, or none with answers.
-    """
-    for path in paths:
-        data = path.read_bytes()
-        if path.suffix == ".tsv":
-            return _table(path, data)
-        try:
-            examples = _DECODER.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InputError(str(path), f"is no file of NOESIS examples: {error}", "`dialmill validate` tells more") from None
-        if all(one.right is not None for one in examples):
-            return {str(one.example_id): [other.candidate_id.upper() for other in one.right or ()] or [NONE] for one in examples}
-    raise InputError(str(paths[0]), "holds no answers (they were held back)", "name the folder that has labels/ or the ground truth")
-
-
-def _table(path: Path, data: bytes) -> Truth:
-    """`example-id TAB candidate-id[,candidate-id...]`, or the responses file with the utterance in a third column (one line an answer)."""
-    found: Truth = {}
-    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
-        if not line.strip():
-            continue
-        fields = line.rstrip("\r").split("\t")
-        if len(fields) < 2 or not fields[0] or not fields[1]:
-            raise InputError(str(path), f"line {number}: expected example-id TAB candidate-id, found {line[:60]!r}", "download it again")
-        found.setdefault(fields[0], []).extend(one.strip().upper() for one in fields[1].split(","))
     return found

@@ -29,6 +29,7 @@ from dialmill.pipelines.benchmarks.cgodial.fbd.release import (
 )
 from dialmill.pipelines.benchmarks.cgodial.fbd.scorer import FlowScorer
 from dialmill.pipelines.benchmarks.cgodial.fbd.stages import GivenIntents, SeenIntents, WriteIntents
+from dialmill.pipelines.benchmarks.cgodial.releases import IDS
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed, needs_written
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
@@ -54,7 +55,7 @@ class CgodialFbd(Benchmark):
         FileKind("cgodial-fbd", ({ANY: [{"sys_response": ANY}]}, {ANY: [{"usr_query": ANY}]}), ("*.jsonasr.json",)),
         FileKind("cgodial-intents", (), (INTENTS,)),
         FileKind("cgodial-hard-flows", (), ("hard_data_id.json",)),
-        FileKind("cgodial-ids", (), ("*_ids.json",)),
+        IDS,
     )
 
     def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:

@@ -22,7 +22,7 @@ from dialmill.pipelines.benchmarks.cgodial.rbd.release import HARD, SPLITS, plac
 from dialmill.pipelines.benchmarks.cgodial.rbd.scorer import RetrievalScorer
 from dialmill.pipelines.benchmarks.cgodial.rbd.stages import ChooseCandidates, NumberHard, Responses
 from dialmill.pipelines.benchmarks.shared import ranking_predictor
-from dialmill.pipelines.candidates.examples import release_path
+from dialmill.pipelines.candidates.examples import SCHEMAS, release_path
 from dialmill.pipelines.core.benchmark import Benchmark, Job
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, RecordError
@@ -88,9 +88,9 @@ class CgodialRbd(Benchmark):
     def expected(self, recipe: Recipe) -> dict[str, str]:
         found = {f"release/{name}.json": "cgodial-rbd" for name in SPLITS.values()}
         found[HARD] = "cgodial-hard-examples"
-        found |= {release_path("ecd", split, 1): "noesis" for split in SPLITS}
+        found |= {release_path("ecd", split, 1): SCHEMAS["dstc7"] for split in SPLITS}
         found = {placed(path, recipe.held_out_labels): schema for path, schema in found.items()}
-        found |= {f"labels/{release_path('ecd', 'test', 1)}": "noesis"} if recipe.held_out_labels else {}
+        found |= {f"labels/{release_path('ecd', 'test', 1)}": SCHEMAS["dstc7"]} if recipe.held_out_labels else {}
         return found | subset_files(found, recipe.few_shot, self.split_of)
 
     def split_of(self, path: str) -> str | None:
@@ -98,4 +98,6 @@ class CgodialRbd(Benchmark):
         return match[1] if match else None
 
     def schema_of(self, path: str, blind: bool) -> str | None:
-        return "noesis" if path.endswith("_subtask_1.json") else "cgodial-rbd" if "release/" in path else None
+        if path.endswith("_subtask_1.json"):
+            return SCHEMAS["dstc7"]
+        return ("cgodial-hard-examples" if path == HARD else "cgodial-rbd") if "release/" in path else None

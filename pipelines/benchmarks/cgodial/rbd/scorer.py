@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 from dialmill.pipelines.benchmarks.cgodial.releases import HARD, find
-from dialmill.pipelines.benchmarks.noesis.scorer import Truth, read_truth
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, ratio
 from dialmill.pipelines.scoring.predictions import check_ids, first_byte, prediction_files, read_document
 from dialmill.pipelines.scoring.ranking import Ranking, read_rankings
+from dialmill.pipelines.scoring.truth import Truth, read_truth
 
 _FILES = {"test": "test", "valid": "dev", "train": "train"}
 _CUTS = (1, 2, 5)

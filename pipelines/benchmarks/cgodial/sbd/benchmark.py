@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 from dialmill.perturbers import Perturber
+from dialmill.pipelines.benchmarks.cgodial.releases import IDS
 from dialmill.pipelines.benchmarks.cgodial.sbd import release as slots
 from dialmill.pipelines.benchmarks.cgodial.sbd.check import check_release
 from dialmill.pipelines.benchmarks.cgodial.sbd.recipe import SlotRecipe
@@ -44,7 +45,7 @@ class CgodialSbd(Benchmark):
         FileKind("cgodial-sbd", ({ANY: {"log": ANY, "log_asr0": ANY}},), ("data_for_damd.json",)),
         FileKind("cgodial-slots", (), ("slot_value_set.json",)),
         FileKind("cgodial-hard-slots", (), ("hard_data_id_sorted.json",)),
-        FileKind("cgodial-ids", (), ("*ListFile.json",)),
+        IDS,
         FileKind("predictions-cgodial-sbd", ([{"dial_id": ANY, "turn_num": ANY, "bspn_gen": ANY}],)),
     )
 
