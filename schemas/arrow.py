@@ -1,7 +1,7 @@
 """Arrow schemas and Parquet files, with types read off the JSON Schemas, so that the two forms of a record can't drift apart.
 
 One explicit schema serves all shards of a suite: a shard whose lists are all empty, or whose values are all null, has the same types as the
-others (cases B23, B24). pyarrow is imported on first use.
+others. pyarrow is imported on first use.
 """
 
 from __future__ import annotations
@@ -136,10 +136,10 @@ def complete_params(record: dict[str, Any], params: Params | None) -> dict[str, 
 
 
 def table(records: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Plain records as an Arrow table; missing keys become null (case B24).
+    """Plain records as an Arrow table; missing keys become null.
 
     Raises:
-        ValueError: a value does not fit its type (a number where text is due, case B22); names the record and the field.
+        ValueError: a value does not fit its type (a number where text is due); names the record and the field.
     """
     import pyarrow as pa
 

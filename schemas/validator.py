@@ -73,7 +73,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def check_lint(schema: dict[str, Any]) -> list[str]:
-    """What is wrong with a schema itself, each as "PATH: MESSAGE"; empty if nothing is (case B39).
+    """What is wrong with a schema itself, each as "PATH: MESSAGE"; empty if nothing is.
 
     It must be a valid draft 2020-12 schema with ``$id`` and title, hold only keywords that the fast side reads alike (a misspelt one would
     be ignored silently), describe every field, say for every object which further keys it takes, and leave no value without a type.

@@ -155,12 +155,22 @@ class Perturber(ABC):
             variant: which of several variants, from 0; each has its own random choices, and differs from those before it where that is possible.
 
         Returns:
-            A new record. Its last lineage step says "changed" or "skipped" and lists the turns left alone, each with its reason.
+            A new record. Its last lineage step says "changed" or "skipped" and lists the turns left alone, each with its reason; a language that
+            the perturber does not know is one (`language_not_supported`).
+
+        Raises:
+            TypeError: `dialogue` is no Dialogue.
         """
+        self._expect(dialogue)
         seen: set[Texts] = set()
         for earlier in range(variant):
             seen.add(texts_of(self.draw_variant(dialogue, seed, earlier, seen)))
         return self.draw_variant(dialogue, seed, variant, seen)
+
+    def _expect(self, dialogue: object) -> None:
+        if not isinstance(dialogue, Dialogue):
+            sentences = " (dialmill.noise takes a str)" if isinstance(dialogue, str) else ""
+            raise TypeError(f"{self.name}: perturb takes a Dialogue{sentences}, not {type(dialogue).__name__}")
 
     def draw_variant(self, dialogue: Dialogue, seed: int, variant: int, seen: Set[Texts]) -> Dialogue:
         """The variant, drawn again while its texts are among `seen`, those of the variants before it."""

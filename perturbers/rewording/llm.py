@@ -1,4 +1,4 @@
-"""A client of a language model behind any OpenAI-compatible endpoint (OpenAI, vLLM, Ollama, llama.cpp, LM Studio), with the standard library alone.
+"""A client of a language model behind any OpenAI-compatible endpoint (OpenAI, vLLM, Ollama, llama.cpp, LM Studio); extra ``llm``.
 
 ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` say where and as whom. Answers are kept by content (model, messages, attempt) below ``DIALMILL_CACHE``
 (else ``~/.cache/dialmill``), so that a rebuild asks nobody and gives the same bytes. A call that fails is tried again a few times, then costs its
@@ -8,19 +8,24 @@ turn.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
 import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from dialmill.perturbers.core.options import OptionError
+
+if TYPE_CHECKING:
+    import httpx
+    from tenacity import RetryCallState
 
 #: How often a call is made at most.
 _CALLS = 4
@@ -31,8 +36,28 @@ _PATIENCE = 20
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 
 
+def require(perturber: str, model: str) -> None:
+    """Holds the options of a perturber whose engine is "llm" against what that needs.
+
+    Raises:
+        OptionError: no model is named, or the extra isn't installed.
+    """
+    if not model:
+        raise OptionError(f"{perturber}: engine=llm needs a model, as in {perturber}:engine=llm,model=NAME")
+    if any(importlib.util.find_spec(package) is None for package in ("httpx", "tenacity")):
+        raise OptionError(f"{perturber}: engine=llm needs httpx and tenacity: pip install 'dialmill[llm]'")
+
+
 class LlmError(RuntimeError):
     """A call that failed for good; the message is the reason as it stands in the lineage."""
+
+
+class _PassingFault(LlmError):
+    """A fault that may pass, and after how many seconds the endpoint wants to be asked again (None: it doesn't say)."""
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
 
 
 class Answer(NamedTuple):
@@ -61,6 +86,7 @@ class Client:
     timeout: float = _TIMEOUT
     _failures: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _http: tuple[int, httpx.Client] | None = None
 
     def ask(self, messages: Sequence[dict[str, str]], attempt: int = 0) -> Answer:
         """The model's answer, from the cache where it is there.
@@ -95,32 +121,55 @@ class Client:
         return root / "llm"
 
     def _call(self, body: bytes) -> Answer:
+        """The answer to a request, tried again where the fault may pass: after the time that the endpoint asks for, or longer and longer."""
+        import tenacity
+
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(_CALLS),
+            wait=self._waits,
+            retry=tenacity.retry_if_exception_type(_PassingFault),
+            sleep=time.sleep,
+            reraise=True,
+        )
+        return retrying(self._post, body)
+
+    def _waits(self, state: RetryCallState) -> float:
+        """Seconds before the next try."""
+        fault = state.outcome.exception() if state.outcome is not None else None
+        asked = fault.after if isinstance(fault, _PassingFault) else None
+        return min(self.wait * 2 ** (state.attempt_number - 1) if asked is None else asked, _LONGEST_WAIT)
+
+    def _post(self, body: bytes) -> Answer:
+        import httpx
+
         base = self.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         key = self.key or os.environ.get("OPENAI_API_KEY")
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
-        reason = "llm_failed"
-        for call in range(_CALLS):
-            wait = self.wait * 2**call
-            try:
-                request = urllib.request.Request(f"{base.rstrip('/')}/chat/completions", body, headers)
-                with urllib.request.urlopen(request, timeout=self.timeout) as response:
-                    return _read(response.read())
-            except urllib.error.HTTPError as error:
-                reason = f"llm_failed: HTTP {error.code}"
-                if error.code not in _RETRIED:
-                    break
-                after = error.headers.get("Retry-After", "")
-                wait = float(after) if re.fullmatch(r"\d+(\.\d+)?", after) else wait
-            except TimeoutError:
-                reason = "llm_failed: timeout"
-            except (OSError, urllib.error.URLError) as error:
-                timed_out = isinstance(getattr(error, "reason", None), TimeoutError)
-                reason = "llm_failed: timeout" if timed_out else "llm_failed: no connection"
-            except ValueError:
-                reason = "llm_failed: not an answer"
-            if call + 1 < _CALLS:
-                time.sleep(min(wait, _LONGEST_WAIT))
-        raise LlmError(reason)
+        try:
+            response = self._connections().post(f"{base.rstrip('/')}/chat/completions", content=body, headers=headers)
+        except httpx.TimeoutException:
+            raise _PassingFault("llm_failed: timeout") from None
+        except (httpx.TransportError, httpx.InvalidURL):
+            raise _PassingFault("llm_failed: no connection") from None
+        if not response.is_success:
+            reason = f"llm_failed: HTTP {response.status_code}"
+            if response.status_code not in _RETRIED:
+                raise LlmError(reason)
+            after = response.headers.get("Retry-After", "")
+            raise _PassingFault(reason, float(after) if re.fullmatch(r"\d+(\.\d+)?", after) else None)
+        try:
+            return _read(response.content)
+        except ValueError:
+            raise _PassingFault("llm_failed: not an answer") from None
+
+    def _connections(self) -> httpx.Client:
+        """The connections of this process: those of a process that this one was forked from can't be shared with it."""
+        import httpx
+
+        with self._lock:
+            if self._http is None or self._http[0] != os.getpid():
+                self._http = os.getpid(), httpx.Client(timeout=self.timeout)
+            return self._http[1]
 
 
 def _read(data: bytes) -> Answer:

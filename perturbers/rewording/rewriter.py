@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from dialmill.perturbers.core.checks import certify
 from dialmill.perturbers.core.contract import Perturber, PerturbResult, PoolRequest
-from dialmill.perturbers.core.options import Meta, OptionError, state
+from dialmill.perturbers.core.options import Meta, state
 from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import slot_name
@@ -60,8 +60,8 @@ class Rewriter(Perturber):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine == "llm" and not self.model:
-            raise OptionError(f"{self.name}: engine=llm needs a model, as in {self.name}:engine=llm,model=NAME")
+        if self.engine == "llm":
+            llm.require(self.name, self.model)
 
     @property
     def pools(self) -> tuple[PoolRequest, ...]:

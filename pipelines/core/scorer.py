@@ -117,7 +117,7 @@ class Scorer(ABC):
         return ("numpy",)
 
     def self_test(self) -> None:
-        """Finds out at the start whether the libraries do what the metrics rest on (case B41).
+        """Finds out at the start whether the libraries do what the metrics rest on.
 
         Raises:
             DialmillError: they don't, in this version.

@@ -1,8 +1,8 @@
-"""Who is named in the messages of a log, and messages without the names (case B07).
+"""Who is named in the messages of a log, and messages without the names.
 
 A name that stands in a context and in the right answer only gives the answer away, so names are taken out of both. What counts as a name: a nick
 that was seen anywhere in the log, as a token of its own. Ordinary words that are nicks as well ("the", "root") count only where a
-message is addressed: as its first token, before ":" or "," (case B35).
+message is addressed: as its first token, before ":" or ",".
 """
 
 from __future__ import annotations

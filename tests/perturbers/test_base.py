@@ -98,7 +98,7 @@ def test_a_turn_without_a_choice_is_skipped_with_the_reason_of_the_draw() -> Non
 
 
 def test_blanks_alone_are_no_change() -> None:
-    # Case B14: the text equals its source after normalising blanks.
+    # The text equals its source after normalising blanks.
     variant = Append(words=(" ", "  ")).perturb(dialogue("i need a room"), seed=1)
     assert variant.turns[0].original is None
     assert [skip.reason for skip in variant.lineage[0].skipped] == ["no_edit_possible"]

@@ -109,7 +109,7 @@ def test_what_is_no_base_is_refused_with_its_place(content: str, told: str, tmp_
 
 
 def test_identifiers_are_whole_and_strings_inside() -> None:
-    """Cases B04 and B05: entity 1 is not 11, labels have numbers, or "*"."""
+    """Entity 1 is not 11; labels have numbers, or "*"."""
     base = KnowledgeBase.from_dict(
         {"hotel": {"1": {"name": "Elm House", "docs": document("a?", "b?")}, "11": {"name": "Oak", "docs": document("c?")}}}
     )
@@ -129,7 +129,7 @@ def test_two_files_may_not_hold_one_entity(tmp_path: Path) -> None:
 
 
 def test_what_the_database_answers_is_refused() -> None:
-    """Case B32: a hotel's row says internet: yes."""
+    """A hotel's row says internet: yes."""
     wifi = Snippet("hotel", "1", "0", "Is wifi available?", "Yes.")
     assert answered_by_database(wifi, "en") == answered_by_database(wifi, "en", {"internet": "yes"}) == "internet"
     assert answered_by_database(wifi, "en", {"parking": "yes"}) is None
@@ -141,7 +141,7 @@ def test_what_the_database_answers_is_refused() -> None:
 
 
 def test_two_snippets_of_an_entity_that_answer_one_question_are_refused() -> None:
-    """Case B33."""
+    """Of two snippets with one title it can't be said which answers."""
     base = base_of(Elm=document(PETS, "Do you take dogs?", POOL, "Is there a sauna?", "Is there a sauna?", "Is wifi available?"))
     allowed, refused = usable(base, "en")
     assert [one.title for one in allowed["hotel", "0"]] == [POOL]
@@ -239,7 +239,7 @@ def test_of_several_offered_at_once_one_is_named(tmp_path: Path) -> None:
 
 
 def test_twins_of_an_earlier_entity_are_labelled(tmp_path: Path) -> None:
-    """Case B33: gold is the last offered entity's; such questions make a subset of their own."""
+    """Gold is the last offered entity's; such questions make a subset of their own."""
     path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS, POOL), Oak_Court=document(PETS)))
     dialogue = talk(ASK, offer("Elm House"), ON, offer("Oak Court"), ON)
     twins = 0

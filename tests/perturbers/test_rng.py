@@ -49,7 +49,6 @@ def test_a_lone_surrogate_is_a_key_like_any_other() -> None:
 
 @pytest.mark.parametrize("hash_seed", ["0", "1", "2"])
 def test_numbers_do_not_depend_on_the_hash_seed(hash_seed: str) -> None:
-    # Case B13.
     program = "from dialmill.perturbers.core.rng import Rng; r = Rng(7, 'x', 'é'); print([r.below(10**9) for _ in range(3)])"
     environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": "."}
     result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Parquet: the rows of the JSONL lines, the same bytes every time, no matter how rows arrive (cases B22, B23, B24)."""
+"""Parquet: the rows of the JSONL lines, the same bytes every time, no matter how rows arrive."""
 
 from __future__ import annotations
 

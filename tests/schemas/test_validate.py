@@ -1,4 +1,4 @@
-"""Validation: verdicts, messages, strictness (case B39), and files that are not what they should be (case B42)."""
+"""Validation: verdicts, messages, strictness, and files that are not what they should be."""
 
 from __future__ import annotations
 

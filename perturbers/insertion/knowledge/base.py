@@ -34,12 +34,12 @@ class KnowledgeError(OptionError):
 
 
 def entity_label(entity_id: str) -> int | str:
-    """An entity's id as labels.json has it: a number, or "*" (case B05)."""
+    """An entity's id as labels.json has it: a number, or "*"."""
     return WHOLE_DOMAIN if entity_id == WHOLE_DOMAIN else int(entity_id)
 
 
 class KnowledgeBase:
-    """Entities by (domain, id). Look-ups compare whole identifiers, never joined strings (case B04).
+    """Entities by (domain, id). Look-ups compare whole identifiers, never joined strings.
 
     Args:
         entities: the entities, in file order.
@@ -104,7 +104,7 @@ class KnowledgeBase:
 
     @cached_property
     def repeated(self) -> frozenset[tuple[str, str, str]]:
-        """The snippets whose title stands twice in their entity (case B33): which of them answers can't be said."""
+        """The snippets whose title stands twice in their entity: which of them answers can't be said."""
         found = set()
         for entity in self.entities.values():
             counts = Counter(title_key(str(one.title)) for one in entity.snippets)

@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from dialmill.perturbers.core import tables
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
-from dialmill.perturbers.core.options import Meta, OptionError
+from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.insertion.knowledge import bank as banks
 from dialmill.perturbers.insertion.knowledge import database, modelled
@@ -30,6 +30,7 @@ from dialmill.perturbers.insertion.knowledge.topics import question_key, usable
 from dialmill.perturbers.insertion.knowledge.wording import WRITTEN, Manner, Question, Reference, answer, phrases, pick, question, shown, side_of
 from dialmill.perturbers.insertion.out_of_scope import question_of, styled
 from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts
+from dialmill.perturbers.rewording import llm
 from dialmill.schemas import Act, Dialogue, SkippedTurn, Snippet
 
 #: The labels of a knowledge-seeking turn, of its answer, and of a question that an entity spoken of earlier answers as well.
@@ -214,8 +215,8 @@ class Knowledge(DialoguePerturber):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine == "llm" and not self.model:
-            raise OptionError("knowledge: engine=llm needs a model, as in knowledge:engine=llm,model=NAME")
+        if self.engine == "llm":
+            llm.require(self.name, self.model)
         for paths in (self.knowledge, self.known):
             if paths:
                 load(paths)

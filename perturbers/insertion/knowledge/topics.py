@@ -67,7 +67,7 @@ def _slots(title: str, domain: str, language: str, name: str | None) -> frozense
 
 
 def answered_by_database(snippet: Snippet, language: str, row: Mapping[str, Any] | None = None, name: str | None = None) -> str | None:
-    """The slot of the database that answers a snippet's question, None where none does (case B32).
+    """The slot of the database that answers a snippet's question, None where none does.
 
     Args:
         snippet: the snippet.
