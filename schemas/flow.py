@@ -14,7 +14,7 @@ that may answer it. The file names the nodes; a node with `system` (its reply) i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 import msgspec
@@ -153,40 +153,58 @@ def _tree_problems(record: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("start", "must be a system node: the system speaks first", start)
     parents: dict[str, str] = {}
     for name, node in nodes.items():
-        where = f"nodes.{name}"
-        if "user" in node and "system" in node:
-            yield Problem(where, "has both `system` and `user`; a node is one of the two")
-        for kind in ("user", "next"):
-            if len(set(node.get(kind, []))) < len(node.get(kind, [])):
-                yield Problem(f"{where}.{kind}", "holds the same twice")
-        if "user" in node:
-            if len(node["next"]) != 1:
-                yield Problem(f"{where}.next", f"a user node leads to one system node, this one to {len(node['next']) or 'none'}")
-            for text in node["user"]:
-                for missing in sorted(set(fields(text)) - record.get("values", {}).keys()):
-                    yield Problem(f"{where}.user", f"{{{missing}}} stands in a wording and not in `values`", text)
-        for child in node["next"]:
-            if child not in nodes:
-                yield Problem(f"{where}.next", "is no node", child)
-                continue
-            if ("user" in nodes[child]) == ("user" in node):
-                kind = "user" if "user" in node else "system"
-                yield Problem(f"{where}.next", f"{child} is a {kind} node too; user and system nodes alternate")
-            if child == start:
-                yield Problem(f"{where}.next", f"leads back to the start {start}; a flow is a tree")
-            elif child in parents:
-                yield Problem(f"{where}.next", f"{child} is reached from {parents[child]} already; a flow is a tree, so give it two nodes")
-            else:
-                parents[child] = name
+        yield from _node_problems(name, node, record.get("values", {}).keys())
+        yield from _child_problems(name, node, nodes, start, parents)
+    reached = _reachable(nodes, start)
+    for name in nodes:
+        if name not in reached:
+            yield Problem(f"nodes.{name}", f"can't be reached from the start {start}" if name in parents else "is an orphan: no node leads to it")
+
+
+def _node_problems(name: str, node: dict[str, Any], values: Set[str]) -> Iterator[Problem]:
+    """What is wrong with a node by itself; `values` are the names that its wordings may use."""
+    where = f"nodes.{name}"
+    if "user" in node and "system" in node:
+        yield Problem(where, "has both `system` and `user`; a node is one of the two")
+    for kind in ("user", "next"):
+        if len(set(node.get(kind, []))) < len(node.get(kind, [])):
+            yield Problem(f"{where}.{kind}", "holds the same twice")
+    if "user" not in node:
+        return
+    if len(node["next"]) != 1:
+        yield Problem(f"{where}.next", f"a user node leads to one system node, this one to {len(node['next']) or 'none'}")
+    for text in node["user"]:
+        for missing in sorted(set(fields(text)) - values):
+            yield Problem(f"{where}.user", f"{{{missing}}} stands in a wording and not in `values`", text)
+
+
+def _child_problems(name: str, node: dict[str, Any], nodes: dict[str, Any], start: str, parents: dict[str, str]) -> Iterator[Problem]:
+    """What is wrong with where a node leads to. `parents` has the first parent of every child so far, and gets those of this node's."""
+    where = f"nodes.{name}.next"
+    for child in node["next"]:
+        if child not in nodes:
+            yield Problem(where, "is no node", child)
+            continue
+        if ("user" in nodes[child]) == ("user" in node):
+            kind = "user" if "user" in node else "system"
+            yield Problem(where, f"{child} is a {kind} node too; user and system nodes alternate")
+        if child == start:
+            yield Problem(where, f"leads back to the start {start}; a flow is a tree")
+        elif child in parents:
+            yield Problem(where, f"{child} is reached from {parents[child]} already; a flow is a tree, so give it two nodes")
+        else:
+            parents[child] = name
+
+
+def _reachable(nodes: dict[str, Any], start: str) -> set[str]:
+    """The nodes that a walk from the start can come to."""
     reached, waiting = {start}, [start]
     while waiting:
         for child in nodes[waiting.pop()]["next"]:
             if child in nodes and child not in reached:
                 reached.add(child)
                 waiting.append(child)
-    for name in nodes:
-        if name not in reached:
-            yield Problem(f"nodes.{name}", f"can't be reached from the start {start}" if name in parents else "is an orphan: no node leads to it")
+    return reached
 
 
 def fields(text: str) -> list[str]:

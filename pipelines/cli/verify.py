@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def verify_folder(folder: str) -> Findings:
         return findings
     manifest = json.loads(manifest_path.read_bytes())
     _check_files(root, manifest, findings)
-    _check_books(manifest, findings)
+    _check_counts(manifest, findings)
     if not findings.problems:
         _check_records(root, manifest, findings)
     if not findings.problems:
@@ -89,7 +90,7 @@ def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> No
     findings.checked.append(f"{len(listed)} files are as they were written")
 
 
-def _check_books(manifest: dict[str, Any], findings: Findings) -> None:
+def _check_counts(manifest: dict[str, Any], findings: Findings) -> None:
     for stage in manifest["stages"]:
         came, went = stage["in"] + stage["made"], stage["out"] + sum(stage["rejected"].values())
         if came != went:
@@ -117,59 +118,88 @@ def _records(path: Path) -> Iterator[Dialogue]:
 
 
 def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
-    from dialmill.schemas.arrow import read_rows
-
-    split_of: dict[tuple[str, str], str] = {}
-    seen: set[str] = set()
+    places = _Places()
     for item in manifest["outputs"]:
-        path = root / item["path"]
-        if item["schema"] is None or item["path"].endswith(".parquet"):
+        if item["schema"] is None or item["path"].endswith(".parquet") or not _schema_valid(root, item, findings):
             continue
-        if item["schema"] not in names():
-            findings.problems.append(f"manifest.json: {item['path']} has a schema that this release doesn't know: {item['schema']!r}")
-            continue
-        report = validate_file(path, item["schema"])
-        if not report.ok:
-            findings.add(report)
-            continue
-        if report.records != item["records"]:
-            findings.problems.append(f"{item['path']}: holds {report.records} records, the manifest says {item['records']}")
         if item["schema"] == "dialogue" and item["path"].startswith("few_shot/"):
-            whole = {record.dialogue_id: record for record in _records(root / "dialogues" / item["path"].removeprefix("few_shot/"))}
-            if any(whole.get(record.dialogue_id) != record for record in _records(path)):
-                findings.problems.append(f"{item['path']}: holds records that train doesn't")
-        if item["schema"] != "dialogue" or not item["path"].startswith("dialogues/"):
-            continue
-        _, suite, name = item["path"].split("/")
+            findings.problems += _strangers(root, item["path"])
+        if item["schema"] == "dialogue" and item["path"].startswith("dialogues/"):
+            findings.problems += places.check(root, item["path"], bool(manifest["recipe"].get("held_out_labels")))
+            findings.problems += _unequal_rows(root, item["path"])
+    findings.checked.append(f"{len(places.ids)} records hold to their schema, in both forms, each source in one split")
+
+
+def _schema_valid(root: Path, item: dict[str, Any], findings: Findings) -> bool:
+    """Whether a file is as its schema has it; where it isn't, that is among the findings."""
+    if item["schema"] not in names():
+        findings.problems.append(f"manifest.json: {item['path']} has a schema that this release doesn't know: {item['schema']!r}")
+        return False
+    report = validate_file(root / item["path"], item["schema"])
+    if not report.ok:
+        findings.add(report)
+        return False
+    if report.records != item["records"]:
+        findings.problems.append(f"{item['path']}: holds {report.records} records, the manifest says {item['records']}")
+    return True
+
+
+def _strangers(root: Path, path: str) -> Iterator[str]:
+    """Whether a few-shot file holds records that its whole file doesn't."""
+    whole = {record.dialogue_id: record for record in _records(root / "dialogues" / path.removeprefix("few_shot/"))}
+    if any(whole.get(record.dialogue_id) != record for record in _records(root / path)):
+        yield f"{path}: holds records that train doesn't"
+
+
+@dataclass
+class _Places:
+    """Where records stand, over all files of dialogues.
+
+    Args:
+        ids: the ids of all records, those of test_hard's copies left out.
+        split_of: source and source id -> the split.
+    """
+
+    ids: set[str] = field(default_factory=set)
+    split_of: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def check(self, root: Path, path: str, held_out_labels: bool) -> list[str]:
+        """What is wrong with the suites, splits and ids of a file's records."""
+        _, suite, name = path.split("/")
         split = name.split(".")[0]
+        problems: list[str] = []
         ids: set[str] = set()
-        for record in _records(path):
+        for record in _records(root / path):
             ids.add(record.dialogue_id)
             if record.suite != suite or record.split != split.replace("_hard", ""):
-                findings.problems.append(f"{item['path']}: {record.dialogue_id} says suite {record.suite}, split {record.split}")
-            place = split_of.setdefault((record.source, record.source_id), str(record.split))
+                problems.append(f"{path}: {record.dialogue_id} says suite {record.suite}, split {record.split}")
+            place = self.split_of.setdefault((record.source, record.source_id), str(record.split))
             if place != record.split:
-                findings.problems.append(f"{item['path']}: the source of {record.dialogue_id} stands in {place} as well")
+                problems.append(f"{path}: the source of {record.dialogue_id} stands in {place} as well")
             # Where labels are held out, the lineage is in labels/.
-            held_out = manifest["recipe"].get("held_out_labels") and record.split == "test"
-            if suite != STANDARD and not held_out and not any(step.outcome == "changed" for step in record.lineage):
-                findings.problems.append(f"{item['path']}: {record.dialogue_id} is no variant: nothing was changed")
+            shows_lineage = not (held_out_labels and record.split == "test")
+            if suite != STANDARD and shows_lineage and not any(step.outcome == "changed" for step in record.lineage):
+                problems.append(f"{path}: {record.dialogue_id} is no variant: nothing was changed")
         if split != "test_hard":
-            twice = ids & seen
-            findings.problems += [f"{item['path']}: {one} stands in another file as well" for one in sorted(twice)[:5]]
-            seen |= ids
-        elif not ids <= {record.dialogue_id for record in _records(path.with_name("test.jsonl"))}:
-            findings.problems.append(f"{item['path']}: holds records that test doesn't")
-        twin = path.with_suffix(".parquet")
-        with path.open("rb") as lines:
-            pairs = zip(lines, read_rows(twin), strict=True)
-            try:
-                unequal = sum(json.loads(line) != row for line, row in pairs)
-            except ValueError:
-                unequal = -1
-        if unequal:
-            findings.problems.append(f"{item['path']}: its rows and those of {twin.name} are not equal")
-    findings.checked.append(f"{len(seen)} records hold to their schema, in both forms, each source in one split")
+            problems += [f"{path}: {one} stands in another file as well" for one in sorted(ids & self.ids)[:5]]
+            self.ids |= ids
+        elif not ids <= {record.dialogue_id for record in _records((root / path).with_name("test.jsonl"))}:
+            problems.append(f"{path}: holds records that test doesn't")
+        return problems
+
+
+def _unequal_rows(root: Path, path: str) -> Iterator[str]:
+    """Whether the rows of a file's Parquet form are others."""
+    from dialmill.schemas.arrow import read_rows
+
+    rows = (root / path).with_suffix(".parquet")
+    with (root / path).open("rb") as lines:
+        try:
+            unequal = any(json.loads(line) != row for line, row in zip(lines, read_rows(rows), strict=True))
+        except ValueError:  # of different lengths
+            unequal = True
+    if unequal:
+        yield f"{path}: its rows and those of {rows.name} are not equal"
 
 
 def _check_overlap(root: Path, manifest: dict[str, Any], findings: Findings) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,46 +47,74 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
         InputError: nothing to score there, or a damaged file.
         UsageError: several speech suites and none named.
     """
-    spoken: list[Errors] = []
-    raw: list[Errors] = []
-    groups: dict[tuple[str, str], list[Errors]] = defaultdict(list)
-    slots: dict[str, dict[str, int]] = {}
-    languages: set[str] = set()
-    skipped = dialogues = 0
     name, found = _suite(gold, suite, split)
+    tally = _Tally()
     tuned_on = _tuned_on(gold, name)
     for dialogue in found:
-        dialogues += 1
-        languages.add(dialogue.language)
+        tally.add(dialogue, tuned_on)
+    if not tally.spoken:
+        raise InputError(gold, f"suite {name} holds no user turn that can be spoken", "name another suite or split")
+    if len(tally.languages) > 1:
+        languages = " and ".join(sorted(tally.languages))
+        raise InputError(gold, f"suite {name} mixes {languages}, whose units differ", "score one language at a time")
+    return _score_file(name, tally)
+
+
+@dataclass
+class _Tally:
+    """The errors of a suite, turn by turn.
+
+    Args:
+        spoken: of every turn that can be spoken, both texts in spoken form.
+        raw: of the same turns, both texts as written.
+        groups: (kind of condition, condition) -> the errors in `spoken` of its turns.
+        slots: slot -> status of a value -> how many values.
+        failed: turns that the recogniser failed at.
+    """
+
+    spoken: list[Errors] = field(default_factory=list)
+    raw: list[Errors] = field(default_factory=list)
+    groups: dict[tuple[str, str], list[Errors]] = field(default_factory=lambda: defaultdict(list))
+    slots: dict[str, dict[str, int]] = field(default_factory=dict)
+    languages: set[str] = field(default_factory=set)
+    dialogues: int = 0
+    failed: int = 0
+
+    def add(self, dialogue: Dialogue, tuned_on: frozenset[str]) -> None:
+        """Adds the turns of a dialogue."""
+        self.dialogues += 1
+        self.languages.add(dialogue.language)
         conditions = Conditions(dialogue)
-        skipped += len(conditions.failed)
+        self.failed += len(conditions.failed)
         for turn, under in measured(dialogue, conditions, tuned_on):
             of_turn = errors(turn.source_text, turn.utterance, dialogue.language)
             if of_turn.length:
-                spoken.append(of_turn)
-                raw.append(raw_errors(turn.source_text, turn.utterance, dialogue.language))
+                self.spoken.append(of_turn)
+                self.raw.append(raw_errors(turn.source_text, turn.utterance, dialogue.language))
                 for group in under:
-                    groups[group].append(of_turn)
+                    self.groups[group].append(of_turn)
             for span in turn.spans:
-                counts = slots.setdefault(f"{span.domain}-{span.slot}", dict.fromkeys(_STATUSES, 0))
+                counts = self.slots.setdefault(f"{span.domain}-{span.slot}", dict.fromkeys(_STATUSES, 0))
                 counts[span.status] += 1
-    if not spoken:
-        raise InputError(gold, f"suite {name} holds no user turn that can be spoken", "name another suite or split")
-    if len(languages) > 1:
-        raise InputError(gold, f"suite {name} mixes {' and '.join(sorted(languages))}, whose units differ", "score one language at a time")
-    rate, plain = corpus_rate(spoken), corpus_rate(raw)
-    chinese = "zh" in languages
-    by: dict[str, dict[str, Any]] = {}
-    for (kind, label), parts in sorted(groups.items(), key=lambda item: (item[0][0], band_order(item[0][1]))):
-        by.setdefault(kind, {})[label] = corpus_rate(parts)._asdict()
-    totals = [sum(column) for column in zip(*spoken, strict=True)]
+
+    def rates_by_condition(self) -> dict[str, dict[str, Any]]:
+        """Kind of condition -> condition -> the rate of its turns."""
+        made: dict[str, dict[str, Any]] = {}
+        for (kind, label), parts in sorted(self.groups.items(), key=lambda item: (item[0][0], band_order(item[0][1]))):
+            made.setdefault(kind, {})[label] = corpus_rate(parts)._asdict()
+        return made
+
+
+def _score_file(suite: str, tally: _Tally) -> dict[str, Any]:
+    rate, chinese = corpus_rate(tally.spoken), "zh" in tally.languages
+    totals = [sum(column) for column in zip(*tally.spoken, strict=True)]
     return {
         "benchmark": "wer",
-        "suite": name,
+        "suite": suite,
         "scale": "fraction",
         "metrics": {
             "wer": rate.rate,
-            "wer_raw": plain.rate,
+            "wer_raw": corpus_rate(tally.raw).rate,
             **({"cer": rate.rate} if chinese else {}),
             "wer_low": rate.low,
             "wer_high": rate.high,
@@ -93,8 +122,8 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
             "deletions": totals[1] / totals[3],
             "insertions": totals[2] / totals[3],
         },
-        "by": by,
-        "values": {slot: slots[slot] for slot in sorted(slots)},
+        "by": tally.rates_by_condition(),
+        "values": {slot: tally.slots[slot] for slot in sorted(tally.slots)},
         "policy": {
             "unit": "character" if chinese else "word",
             "wer": "both texts in spoken form: numbers, times and codes as words, compounds written alike",
@@ -104,7 +133,12 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
         },
         "notes": [],
         "versions": versions(("numpy",)),
-        "counts": {"dialogues": dialogues, "turns": len(spoken), "reference_units": rate.length, "turns_that_failed": skipped},
+        "counts": {
+            "dialogues": tally.dialogues,
+            "turns": len(tally.spoken),
+            "reference_units": rate.length,
+            "turns_that_failed": tally.failed,
+        },
     }
 
 
