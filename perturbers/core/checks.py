@@ -92,15 +92,8 @@ def _compared(view: View, text: str, edits: Sequence[Edit]) -> tuple[list[str], 
         if old == new:
             left, right = start, end
         else:
-            if len(old) != len(new) or not all(new):
+            if len(old) != len(new) or not all(new) or _in_a_surface(view, first, last, left, right):
                 return None
-            # A surface that falls apart can set another free, and not all of it need be protected: the number in "at 7", the negation in "phone no".
-            for hit in view.hits:
-                if hit.first < last and first < hit.last:
-                    return None
-            for signal in view.signals:
-                if signal.start < right and left < signal.end:
-                    return None
             after[first:last] = new
             for one, other in zip(old, new, strict=True):
                 if one != other:
@@ -109,15 +102,24 @@ def _compared(view: View, text: str, edits: Sequence[Edit]) -> tuple[list[str], 
         for place in protected:
             if place[0] < right and left < place[1]:
                 return None
-        if not (letters and touched.islower()):
-            if not letters and BREAK.search(touched):
-                return None
-            for located in view.located:
-                if located.end <= start <= located.end + 2:
-                    return None
+        if not (letters and touched.islower()) and ((not letters and BREAK.search(touched)) or _behind_a_value(view, start)):
+            return None
     if not _additive(view.language).isdisjoint(fresh) or view.locator.may_hold(fresh):
         return None
     return after, changed, fresh
+
+
+def _in_a_surface(view: View, first: int, last: int, left: int, right: int) -> bool:
+    """Whether the units from `first` up to `last`, at [left, right), are part of a surface of the lexicon. One that falls apart can set another free,
+    and not all of it need be protected: the number in "at 7", the negation in "phone no"."""
+    return any(hit.first < last and first < hit.last for hit in view.hits) or any(
+        signal.start < right and left < signal.end for signal in view.signals
+    )
+
+
+def _behind_a_value(view: View, start: int) -> bool:
+    """Whether an edit begins where it can end a name or make it longer."""
+    return any(located.end <= start <= located.end + 2 for located in view.located)
 
 
 def _blank(text: str, place: int) -> int:

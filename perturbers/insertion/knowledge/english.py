@@ -141,8 +141,11 @@ def embedded(question: str) -> str | None:
     """A question as a clause ("Do they have wifi?": "if they have wifi"), None where the rules don't tell its parts."""
     text = question.strip().rstrip("?").strip()
     low = text[:1].lower() + text[1:]
-    if _NO_CLAUSE.search(low):
-        return None
+    return None if _NO_CLAUSE.search(low) else _whether(low) or _wh_clause(low)
+
+
+def _whether(low: str) -> str | None:
+    """The clause of a question that is answered by yes or no."""
     if match := re.fullmatch(rf"do(?:es)? ({_SUBJECT}) (.+)", low, re.IGNORECASE):
         return f"if {_subject(match[1])} {_third(match[1], match[2])}"
     if match := re.fullmatch(r"(is|are|will|would) there (be )?(.+)", low):
@@ -156,7 +159,11 @@ def embedded(question: str) -> str | None:
         for place in range(1, len(words)):
             if words[place].lower() in _PREDICATES:
                 return f"if {' '.join(words[:place])} {match[1]} {' '.join(words[place:])}"
-        return None
+    return None
+
+
+def _wh_clause(low: str) -> str | None:
+    """The clause of a question that begins with a word such as "what"."""
     if match := re.fullmatch(
         rf"((?:(?:from|by|at|until|for) )?{_WH}(?: is it)?) (do|does|{_MODAL}|is|are|am) ({_SUBJECT})(?: (.*))?", low, re.IGNORECASE
     ):
@@ -167,11 +174,7 @@ def embedded(question: str) -> str | None:
             verb, _, more = rest.partition(" ")
             return f"{match[1]} {_subject(subject)} {_singular(verb)} {more}".strip()
         if aux in ("is", "are", "am"):
-            named = subject.split(" ")[0].lower() in _ARTICLES
-            more = rest.split()
-            end = 0 if not named else next((at for at, word in enumerate(more) if word.lower() in _PREDICATES or word == "there"), len(more))
-            end = len(more) if not named and rest.startswith(("of ", "for ")) else end
-            return " ".join([match[1], _subject(subject), *more[:end], aux, *more[end:]])
+            return _copula_last(match[1], subject, aux, rest)
         return f"{match[1]} {_subject(subject)} {aux} {rest}".strip()
     if match := re.fullmatch(r"((?:what|when|where|how much|how)) (is|are) ((?:the |a |an |their |check|breakfast|parking)[\w -]*?)( there)?", low):
         return f"{match[1]} {match[3]} {match[2]}"
@@ -180,6 +183,15 @@ def embedded(question: str) -> str | None:
     if match := re.fullmatch(r"what does (.+) cost( there)?", low):
         return f"what {match[1]} costs{match[2] or ''}"
     return None
+
+
+def _copula_last(asked: str, subject: str, copula: str, rest: str) -> str:
+    """ "what is the fee there" as "what the fee there is": the verb behind its subject, before what is said of it."""
+    named = subject.split(" ")[0].lower() in _ARTICLES
+    more = rest.split()
+    end = 0 if not named else next((at for at, word in enumerate(more) if word.lower() in _PREDICATES or word == "there"), len(more))
+    end = len(more) if not named and rest.startswith(("of ", "for ")) else end
+    return " ".join([asked, _subject(subject), *more[:end], copula, *more[end:]])
 
 
 def _subject(word: str) -> str:
