@@ -21,7 +21,7 @@ _BUILT_IN = {
         "simplification": "rewording.simplification:Simplification",
         "verbosity": "rewording.verbosity:Verbosity",
         "nlpaug": "typing.foreign:Nlpaug",
-        "speech": "speech.channel:Speech",
+        "speech": "speech.perturber:Speech",
     }.items()
 }
 #: The extra that brings what a perturber needs beyond the core.

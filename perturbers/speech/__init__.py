@@ -1,4 +1,4 @@
-"""The speech channel: text, voice, noise, recogniser, text again; and a text channel that learned its errors.
+"""The speech channel: text to speech, noise, speech to text; and a simulator that learned its errors.
 
 from dialmill.perturbers import get
 speech = get("speech")(wer=0.3)

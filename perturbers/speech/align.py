@@ -109,7 +109,7 @@ class Change(NamedTuple):
     new: str
 
 
-def heard_changes(source: Sequence[Word], transcript: str, heard: Sequence[Word], language: str) -> list[Change]:
+def transcribed_changes(source: Sequence[Word], transcript: str, heard: Sequence[Word], language: str) -> list[Change]:
     """What was heard in place of what; `heard` are the words of `transcript`."""
     ops = whole_tokens(align([word.text for word in source], [word.text for word in heard], language), source, heard)
     return [Change(op.i, op.j, written(transcript, heard, op.k, op.m, language)) for op in ops if not op.same]
@@ -166,18 +166,18 @@ def written(transcript: str, heard: Sequence[Word], k: int, m: int, language: st
     return " ".join(part if part == "I" or part.startswith("I'") else part.lower() for part in parts)
 
 
-def lay(turn: Turn, transcript: str, language: str) -> Turn:
+def apply_transcript(turn: Turn, transcript: str, language: str) -> Turn:
     """The turn as it was heard: `transcript` in place of its utterance wherever the words differ.
 
     Every span says `kept` (its words were heard, in its own writing), `changed` (the text that was heard for it) or `lost` (nothing that sounds
-    like it was heard); the belief state stays, for the user did say it (case B18).
+    like it was heard); the belief state stays, for the user did say it.
     """
     source = words(turn.utterance, language)
     said = [word.text for word in source]
     heard = words(transcript, language)
     if language != "zh":
         heard = _unified(said, heard)
-    return settle(turn, edits(turn.utterance, source, heard_changes(source, transcript, heard, language), language), language)
+    return realign_spans(turn, edits(turn.utterance, source, transcribed_changes(source, transcript, heard, language), language), language)
 
 
 def _unified(said: Sequence[str], heard: Sequence[Word]) -> tuple[Word, ...]:
@@ -199,7 +199,7 @@ def _unified(said: Sequence[str], heard: Sequence[Word]) -> tuple[Word, ...]:
     return tuple(result)
 
 
-def settle(before: Turn, made: Sequence[Edit], language: str) -> Turn:
+def realign_spans(before: Turn, made: Sequence[Edit], language: str) -> Turn:
     """The turn after edits that replace whole words, with spans that go by words and sounds.
 
     `apply_edits` would trim "east" heard as "yeast" to an insertion before the value. Here a word is replaced as a whole; and a value whose new text

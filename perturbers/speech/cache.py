@@ -81,6 +81,16 @@ class Cache:
         self.put(key, ".json", json.dumps(value, ensure_ascii=False).encode())
 
 
+def named_folder(option: str) -> Path | None:
+    """The folder that the option `cache` names; None where it names none, be it the default or "off"."""
+    return None if option in ("", "off") else Path(option)
+
+
+def open_cache(option: str) -> Cache:
+    """The cache that the option `cache` asks for: a folder, "" for the default one, "off" for none."""
+    return Cache(None if option == "off" else named_folder(option) or default_folder())
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Writes a file by way of a temporary one of unique name in the same folder."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ def band_order(label: str) -> tuple[float, str]:
 class Conditions:
     """What the lineage of a dialogue says of its speech.
 
-    `spoken` tells whether a speech channel had it, `whole` has voice and noise as (kind, label) pairs (none for the text channel), `bands` the
+    `spoken` tells whether a speech channel had it, `whole` has voice and noise as (kind, label) pairs (none for engine=text), `bands` the
     band of SNR of each turn, and `failed` the turns that no transcript was had of.
     """
 

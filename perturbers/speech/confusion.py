@@ -1,10 +1,10 @@
-"""The text channel: a recogniser's errors without the recogniser, learned from pairs of what was said and what was heard.
+"""The ASR error simulator: a recogniser's errors without the recogniser, learned from pairs of what was said and what was recognised.
 
 It errs as a noisy channel does. An utterance is more or less hard (errors come in bursts); in it, words are misheard at their own rates, alone
 or with their neighbours; what is heard instead is drawn from what was heard for the same words in training, or, for words never
 met, from words that sound alike (weighted phone distance; in Chinese pinyin), re-ranked by a bigram model of transcripts.
 
-    python -m dialmill.perturbers.speech.confusion train --pairs PAIRS.jsonl --language en --output MODEL.json.gz
+    python -m dialmill.perturbers.speech.fit.train --pairs PAIRS.jsonl --language en --output MODEL.json.gz
 
 PAIRS.jsonl has {"ref": "...", "hyp": "..."} on each line, from `dialmill.perturbers.speech.fit.collect` or anybody's own recogniser's logs.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
-from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech.align import Change
 from dialmill.perturbers.speech.phones import Lexicon
@@ -139,7 +139,7 @@ class _Chinese:
 
 
 class Model:
-    """A trained text channel."""
+    """A trained ASR error simulator."""
 
     def __init__(self, learned: Learned) -> None:
         self.learned = learned
@@ -365,7 +365,7 @@ def write_model(learned: Learned, path: Path) -> None:
 
 @lru_cache(maxsize=8)
 def load(model: str = "auto", language: str = "") -> Model:
-    """A text channel, loaded once per process: "auto" is the shipped one for the language, else the path of a model file.
+    """A simulator, loaded once per process: "auto" is the shipped one for the language, else the path of a model file.
 
     Raises:
         OptionError: no such file, no model file, or one for another language.
@@ -373,20 +373,14 @@ def load(model: str = "auto", language: str = "") -> Model:
     if model == "auto":
         file = resources.files("dialmill.perturbers.speech") / "data" / f"channel.{language}.json.gz"
         if not file.is_file():
-            raise OptionError(f"speech: there is no text channel for {language!r}")
+            raise OptionError(f"speech: there is no ASR error simulator for {language!r}")
         return Model(read_model(file.read_bytes()))
     try:
         learned = read_model(Path(model).read_bytes())
     except (OSError, msgspec.DecodeError, EOFError) as error:
-        raise OptionError(f"speech: {model} is no model of the text channel: {error}") from error
+        raise OptionError(f"speech: {model} is no model of the ASR error simulator: {error}") from error
     if len(learned.hardness) not in (0, 5):
-        raise OptionError(f"speech: {model} is a text channel of another release of dialmill: train it again from its pairs")
+        raise OptionError(f"speech: {model} is a model of another release of dialmill: train it again from its pairs")
     if language and learned.language != language:
-        raise OptionError(f"speech: the text channel {model} is for {learned.language!r}, not {language!r}")
+        raise OptionError(f"speech: the model {model} is for {learned.language!r}, not {language!r}")
     return Model(learned)
-
-
-if __name__ == "__main__":
-    from dialmill.perturbers.speech.fit.train import main
-
-    main()

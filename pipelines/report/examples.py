@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from dialmill.perturbers.speech.channel import kept_name
+from dialmill.perturbers.speech.perturber import kept_name
 from dialmill.schemas.dialogue import STANDARD, Dialogue, Edit, SlotValues, Snippet, Span, Turn
 
 #: Bytes of all examples together, as JSON.

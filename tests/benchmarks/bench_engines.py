@@ -1,4 +1,4 @@
-"""Every installed voice heard by every installed recogniser in silence: CPU time a turn, size, and word error rate (Chinese: character error rate).
+"""Every installed voice transcribed by every installed recogniser in silence: CPU time a turn, size, and WER (Chinese: CER).
 
     python -m tests.benchmarks.bench_engines DIALOGUES.jsonl [--turns 30] [--tts pico piper] [--asr whisper whisper:base pocketsphinx] [--seed 21]
 
@@ -18,13 +18,14 @@ from pathlib import Path
 
 from dialmill.perturbers import OptionError
 from dialmill.perturbers.speech.cache import Cache
-from dialmill.perturbers.speech.channel import Speech
-from dialmill.perturbers.speech.engines import asr, tts
-from dialmill.perturbers.speech.engines.catalogue import ENGINES
-from dialmill.perturbers.speech.engines.guards import suspicious
-from dialmill.perturbers.speech.fit.calibrate import read, sample
+from dialmill.perturbers.speech.channel import Channel, Condition
+from dialmill.perturbers.speech.engines import registry
+from dialmill.perturbers.speech.fit.calibrate import read
+from dialmill.perturbers.speech.guards import hallucinated
+from dialmill.perturbers.speech.options import SpeechOptions
+from dialmill.perturbers.speech.plan import choose_voices
 from dialmill.perturbers.speech.speakable import speakable, words
-from dialmill.perturbers.speech.studio import Condition, Studio
+from dialmill.perturbers.speech.tuning import sample
 from dialmill.perturbers.speech.wer import corpus_rate, errors
 
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -77,47 +78,46 @@ def main() -> None:
     dialogues = sample(read(given.dialogues), given.turns, given.seed)
     language = dialogues[0].language
     texts = [turn.utterance for one in dialogues for turn in one.turns if turn.speaker == "user" and words(turn.utterance, language)][: given.turns]
-    installed = [one for one in ENGINES if one.installed]
+    installed = [one for one in map(registry.engine_info, registry.REGISTRY.names()) if one.installed]
     for one in installed:
         if one.modules:
             print(f"{one.name}: {megabytes(one.modules):.0f} MB")
     recognisers = {}
     for name in given.asr:
         try:
-            recognisers[name] = asr.make(name, language, network=False)
+            recognisers[name] = registry.open_asr(name, language, network=False)
         except OptionError as missing:
             print(f"{name} is left out: {missing}")
-    for name in given.tts or [one.name for one in installed if one.kind == "voice" and one.name != "gtts" and language in one.languages]:
-        engine = tts.make(name, Cache(None))
-        voices = tts.choose_voices(engine, language, "4")
-        studio = Studio(engine, next(iter(recognisers.values())), language, Cache(None))
+    for name in given.tts or [one.name for one in installed if one.kind == "tts" and one.name != "gtts" and language in one.languages]:
+        engine = registry.open_tts(name, Cache(None))
+        voices = choose_voices(engine, language, "4")
+        channel = Channel(engine, next(iter(recognisers.values())), language, Cache(None))
         conditions = [Condition(voices[place % len(voices)], "none", 100.0, 0) for place in range(len(texts))]
-        studio.audio(speakable(texts[0], language), conditions[0])
+        channel.audio(speakable(texts[0], language), conditions[0])
         began = cpu_seconds()
-        audios = [studio.audio(speakable(text, language), condition) for text, condition in zip(texts, conditions, strict=True)]
+        audios = [channel.audio(speakable(text, language), condition) for text, condition in zip(texts, conditions, strict=True)]
         spent = (cpu_seconds() - began) / len(texts)
         seconds = sum(map(len, audios)) / 16000
         print(f"{engine.digest}: {spent:.3f} CPU s a turn; {len(texts)} turns, {seconds:.0f} s of audio by {', '.join(voices)}", flush=True)
-        for heard_by, recogniser in recognisers.items():
+        for asr_name, recogniser in recognisers.items():
             try:
-                recogniser.hear(audios[:1], language)
+                recogniser.transcribe(audios[:1], language)
             except OptionError as missing:
-                print(f"  {heard_by} is left out: {missing}")
+                print(f"  {asr_name} is left out: {missing}")
                 continue
             began = cpu_seconds()
-            heard = recogniser.hear(audios, language)
+            transcripts = recogniser.transcribe(audios, language)
             spent = (cpu_seconds() - began) / len(texts)
             every, kept = [], []
-            for text, got in zip(texts, heard, strict=True):
-                said, written = ([word.text for word in words(side, language)] for side in (text, got.text))
+            for text, got in zip(texts, transcripts, strict=True):
                 every.append(errors(text, got.text, language))
-                if suspicious(said, written, got.text, language, every[-1], Speech.ceiling) is None:
+                if hallucinated(text, got.text, language, SpeechOptions.ceiling) is None:
                     kept.append(every[-1])
             rate, guarded = corpus_rate(every), corpus_rate(kept)
             print(
-                f"  {heard_by} ({recogniser.digest}): {'CER' if language == 'zh' else 'WER'} {rate.rate:.1%} [{rate.low:.1%}, {rate.high:.1%}] of "
+                f"  {asr_name} ({recogniser.digest}): {'CER' if language == 'zh' else 'WER'} {rate.rate:.1%} [{rate.low:.1%}, {rate.high:.1%}] of "
                 f"{rate.length} words; {guarded.rate:.1%} [{guarded.low:.1%}, {guarded.high:.1%}] without the {len(every) - len(kept)} that "
-                f"the channel would draw again; {spent:.2f} CPU s a turn",
+                f"the channel would reject; {spent:.2f} CPU s a turn",
                 flush=True,
             )
 

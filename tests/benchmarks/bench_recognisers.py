@@ -1,9 +1,9 @@
 """Recognisers compared on the same audio: word error rate of each, alone and with the guards, and how far each is from the first.
 
-    python -m dialmill.perturbers.speech.engines.convert tiny.en tiny.en.pt
+    python -m dialmill.perturbers.speech.fit.convert tiny.en tiny.en.pt
     python -m tests.benchmarks.bench_recognisers DIALOGUES.jsonl --asr whisper openai-whisper:tiny.en.pt [--turns 40] [--wer 0.3] [--seed 21]
 
-DIALOGUES.jsonl holds canonical records (dialogues/standard/test.jsonl of any build). Voice, kind of noise and level are drawn by key as the
+DIALOGUES.jsonl holds canonical records (dialogues/standard/test.jsonl of any build). Voice, kind of noise and level are drawn from the seed as the
 perturber draws them, at the SNR of the known curves for `--wer`.
 """
 
@@ -15,12 +15,14 @@ from pathlib import Path
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech.cache import Cache
-from dialmill.perturbers.speech.channel import Speech
-from dialmill.perturbers.speech.engines import asr, tts
-from dialmill.perturbers.speech.engines.guards import suspicious
-from dialmill.perturbers.speech.fit.calibrate import read, sample
+from dialmill.perturbers.speech.channel import Channel, Condition, noise_seed
+from dialmill.perturbers.speech.engines import registry
+from dialmill.perturbers.speech.fit.calibrate import read
+from dialmill.perturbers.speech.guards import hallucinated
+from dialmill.perturbers.speech.options import SpeechOptions
+from dialmill.perturbers.speech.plan import choose_voices, make_plan
 from dialmill.perturbers.speech.speakable import speakable, words
-from dialmill.perturbers.speech.studio import Condition, Studio, noise_seed
+from dialmill.perturbers.speech.tuning import sample
 from dialmill.perturbers.speech.wer import corpus_rate, errors
 
 
@@ -32,50 +34,50 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--wer", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=21)
-    parser.add_argument("--show", action="store_true", help="print what was said and what each heard")
+    parser.add_argument("--show", action="store_true", help="print what was said and what each transcribed")
     given = parser.parse_args()
     dialogues = sample(read(given.dialogues), given.turns, given.seed)
     language = dialogues[0].language
     texts = [turn.utterance for one in dialogues for turn in one.turns if turn.speaker == "user" and words(turn.utterance, language)][: given.turns]
-    # Levels are known for the default engines; another voice is heard at theirs.
-    plan = Speech(engine="audio", wer=given.wer).plan(language)
-    voice = plan.studio.tts if given.tts == "auto" else tts.make(given.tts, Cache(None))
-    voices = plan.voices if given.tts == "auto" else tts.choose_voices(voice, language, "4")
-    studio = Studio(voice, plan.studio.asr, language, Cache(None))
+    # Levels are known for the default engines; another voice gets theirs.
+    plan = make_plan(SpeechOptions(engine="audio", wer=given.wer), language)
+    opened = registry.open_engines(plan.engines)
+    voice = opened.tts if given.tts == "auto" else registry.open_tts(given.tts, Cache(None))
+    voices = plan.voices if given.tts == "auto" else choose_voices(voice, language, "4")
+    channel = Channel(voice, opened.asr, language, Cache(None))
     audios = []
     began = time.process_time()
     for place, text in enumerate(texts):
         rng = Rng(given.seed, "recognisers", place)
         kind = rng.choice(sorted(plan.snr))
         condition = Condition(rng.choice(voices), kind, plan.snr[kind], noise_seed(given.seed, place))
-        audios.append(studio.audio(speakable(text, language), condition))
+        audios.append(channel.audio(speakable(text, language), condition))
     seconds = sum(map(len, audios)) / 16000
-    print(f"{len(texts)} turns, {seconds:.0f} s of audio by {studio.tts.digest}: {(time.process_time() - began) / len(texts):.3f} CPU s a turn")
-    heard: dict[str, list[str]] = {}
+    print(f"{len(texts)} turns, {seconds:.0f} s of audio by {channel.tts.digest}: {(time.process_time() - began) / len(texts):.3f} CPU s a turn")
+    transcribed: dict[str, list[str]] = {}
     for name in given.asr:
-        engine = asr.make(name, language)
-        engine.hear(audios[:1], language)
+        engine = registry.open_asr(name, language)
+        engine.transcribe(audios[:1], language)
         began = time.process_time()
-        heard[name] = [transcript.text for transcript in engine.hear(audios, language)]
+        transcribed[name] = [transcript.text for transcript in engine.transcribe(audios, language)]
         spent = (time.process_time() - began) / len(texts)
-        found = [errors(text, got, language) for text, got in zip(texts, heard[name], strict=True)]
+        found = [errors(text, got, language) for text, got in zip(texts, transcribed[name], strict=True)]
         kept = []
         refused = 0
-        for text, got, one in zip(texts, heard[name], found, strict=True):
-            spoken, transcribed = ([word.text for word in words(side, language)] for side in (text, got))
-            if suspicious(spoken, transcribed, got, language, one, 0.8) is None:
+        for text, got, one in zip(texts, transcribed[name], found, strict=True):
+            if hallucinated(text, got, language, SpeechOptions.ceiling) is None:
                 kept.append(one)
             else:
                 refused += 1
         rate, guarded = corpus_rate(found), corpus_rate(kept)
-        apart = corpus_rate(errors(first, got, language) for first, got in zip(heard[given.asr[0]], heard[name], strict=True))
+        apart = corpus_rate(errors(first, got, language) for first, got in zip(transcribed[given.asr[0]], transcribed[name], strict=True))
         print(
             f"{name} ({engine.digest}): WER {rate.rate:.1%} [{rate.low:.1%}, {rate.high:.1%}]; {guarded.rate:.1%} without the {refused} transcripts "
             f"that the guards refuse; {apart.rate:.1%} of words unlike {given.asr[0]}'s; {spent:.2f} CPU s a turn"
         )
     if given.show:
         for place, text in enumerate(texts):
-            print(text, *(f"  {name}: {got[place]}" for name, got in heard.items()), sep="\n")
+            print(text, *(f"  {name}: {got[place]}" for name, got in transcribed.items()), sep="\n")
 
 
 if __name__ == "__main__":

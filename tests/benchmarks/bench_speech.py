@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from dialmill.perturbers.speech.align import align
-from dialmill.perturbers.speech.channel import Speech
-from dialmill.perturbers.speech.fit.calibrate import read, sample
+from dialmill.perturbers.speech.fit.calibrate import read
+from dialmill.perturbers.speech.perturber import Speech
 from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.tuning import sample
 from dialmill.perturbers.speech.wer import corpus_rate, edit_errors, errors, unify
 from dialmill.schemas import Dialogue
 

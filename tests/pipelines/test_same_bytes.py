@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from dialmill.perturbers.speech.channel import kept_name
+from dialmill.perturbers.speech.perturber import kept_name
 from dialmill.pipelines import build
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.sources.inputs import find_inputs
@@ -122,7 +122,7 @@ def test_audio_is_kept_and_equal_on_every_engine(tmp_path: Path) -> None:
         "--input",
         DATA / "multiwoz22",
         "--with",
-        "typos+speech:engine=audio,tts=fake,asr=fake,noise=none,cache=off,name=spoken",
+        "typos+speech:engine=audio,tts=fake-tts,asr=fake-asr,noise=none,cache=off,name=spoken",
         "--keep-audio",
     )
     assert spawn(*words, "--output", tmp_path / "beam", "--quiet", "--", "--direct_running_mode=multi_processing", "--direct_num_workers=2") == (
@@ -130,7 +130,7 @@ def test_audio_is_kept_and_equal_on_every_engine(tmp_path: Path) -> None:
         "",
         "",
     )
-    chains = {"spoken": "typos+speech:engine=audio,tts=fake,asr=fake,noise=none,cache=off"}
+    chains = {"spoken": "typos+speech:engine=audio,tts=fake-tts,asr=fake-asr,noise=none,cache=off"}
     settings = ["suites=standard,spoken", "keep_audio=true", *(f"perturbations.{suite}={spec}" for suite, spec in chains.items())]
     made = plain("perturb", [DATA / "multiwoz22"], tmp_path / "plain", *settings)
     assert hashes(tmp_path / "plain", "dialogues") == hashes(tmp_path / "beam", "dialogues")

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from dialmill.perturbers.speech.channel import Speech
+from dialmill.perturbers.speech.perturber import Speech
 from dialmill.perturbers.speech.speakable import words
 from dialmill.perturbers.speech.wer import Errors, corpus_rate, errors
 from dialmill.schemas import Dialogue, Span, Turn

@@ -1,1 +1,1 @@
-"""Voices and recognisers, each behind a small protocol, with fakes for tests beside them."""
+"""Speech engines: voices, recognisers and effects, one file an engine; `protocol` says what an engine is, `registry` finds them."""

@@ -21,11 +21,12 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
-from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import key_number
+from dialmill.perturbers.speech.engines.protocol import EngineInfo
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import RATE, Audio
 from dialmill.perturbers.typing.foreign import seeded
@@ -36,6 +37,16 @@ _REFUSED = frozenset({"AddBackgroundNoise", "AddColorNoise", "AddGaussianNoise",
 
 class Effects:
     """Transforms in their order. `digest` names the package's version, the transforms and all their parameters (of files, their contents)."""
+
+    info: ClassVar[EngineInfo] = EngineInfo(
+        name="audiomentations",
+        kind="effects",
+        languages=("en", "zh"),
+        licence="MIT",
+        about="on the audio: speech:augment=BitCrush|BandPassFilter",
+        modules=("audiomentations", "numpy"),
+        extra="audiomentations",
+    )
 
     def __init__(self, transforms: list[Any], digest: str) -> None:
         self._transforms = transforms

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
-from dialmill.perturbers.speech.engines.asr import Transcript
+from dialmill.perturbers.speech.engines.protocol import EngineInfo, Transcript
 from dialmill.perturbers.speech.noise import RATE, Audio
 
 
 class FakeTts:
-    """Speaks by writing the UTF-8 bytes of the text into the first samples, behind a tone that noise can be measured against."""
+    """Synthesises by writing the UTF-8 bytes of the text into the first samples, behind a tone that noise can be measured against."""
 
-    name = "fake"
+    info: ClassVar[EngineInfo] = EngineInfo("fake-tts", "tts", ("en", "zh"), "Apache-2.0", "for tests", ("numpy",))
     digest = "fake-tts 1"
 
     def __init__(self, stored: bool = False, trouble: Callable[[int, str], None] | None = None) -> None:
@@ -23,7 +24,7 @@ class FakeTts:
     def voices(self, language: str) -> Sequence[str]:
         return ("fake-a", "fake-b", "fake-c")
 
-    def speak(self, text: str, voice: str) -> Audio:
+    def synthesise(self, text: str, voice: str) -> Audio:
         import numpy as np
 
         self.calls += 1
@@ -35,12 +36,12 @@ class FakeTts:
 
 
 class FakeAsr:
-    """Hears what `FakeTts` spoke, if nothing but scaling by noise levels changed it; else what `answer(text)` makes of the text.
+    """Transcribes what `FakeTts` synthesised, if nothing but scaling by noise levels changed it; else what `answer(text)` makes of the text.
 
     With noise in it the audio's bytes are gone, so the fake looks texts up by the length of the audio among those it was told of.
     """
 
-    name = "fake"
+    info: ClassVar[EngineInfo] = EngineInfo("fake-asr", "asr", ("en", "zh"), "Apache-2.0", "for tests", ("numpy",))
     digest = "fake-asr 1"
 
     def __init__(self, answer: Callable[[str, int], str] | None = None) -> None:
@@ -49,7 +50,11 @@ class FakeAsr:
         self.languages: list[str] = []
         self._answer = answer
 
-    def hear(self, audios: Sequence[Audio], language: str) -> list[Transcript]:
+    @classmethod
+    def open(cls, model: str, language: str, nbest: int, network: bool) -> FakeAsr:
+        return cls()
+
+    def transcribe(self, audios: Sequence[Audio], language: str) -> list[Transcript]:
         import numpy as np
 
         found = []

@@ -1,4 +1,4 @@
-"""Pairs of what was said and what was heard, by the audio path: the food of the text channel.
+"""Pairs of what was said and what was recognised, by the audio path: the training data of the ASR error simulator.
 
     python -m dialmill.perturbers.speech.fit.collect --language en --count 700 --output pairs.jsonl
     python -m dialmill.perturbers.speech.fit.collect --input dialogues/standard/train.jsonl --count 2000 --output pairs.jsonl
@@ -15,23 +15,26 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech.cache import write_whole
-from dialmill.perturbers.speech.channel import MIX, Speech
+from dialmill.perturbers.speech.channel import Condition, noise_seed, open_channel
 from dialmill.perturbers.speech.fit.calibrate import read
 from dialmill.perturbers.speech.fit.sentences import sentences
+from dialmill.perturbers.speech.options import MIX, SpeechOptions
+from dialmill.perturbers.speech.perturber import Speech
+from dialmill.perturbers.speech.plan import make_plan
 from dialmill.perturbers.speech.speakable import speakable, words
-from dialmill.perturbers.speech.studio import Condition, noise_seed
 
 #: SNRs that give word error rates from the recogniser's floor to about 60 %, in dB.
 LEVELS = {"en": (4.0, 26.0), "zh": (-4.0, 20.0)}
 _TOGETHER = 8
 
 
-def pairs(speech: Speech, language: str, texts: Sequence[str], seed: int, low: float, high: float) -> Iterator[dict[str, object]]:
-    """{"ref", "hyp", "noise", "snr", "voice"} for every text that can be spoken, voice, noise and level drawn by key."""
-    plan = speech.plan(language)
+def pairs(options: SpeechOptions, language: str, texts: Sequence[str], seed: int, low: float, high: float) -> Iterator[dict[str, object]]:
+    """{"ref", "hyp", "noise", "snr", "voice"} for every text that can be spoken, voice, noise and level drawn at random by `seed`."""
+    plan = make_plan(options, language)
+    channel = open_channel(plan)
     jobs = []
     for place, text in enumerate(texts):
         rng = Rng(seed, "collect", place)
@@ -40,8 +43,8 @@ def pairs(speech: Speech, language: str, texts: Sequence[str], seed: int, low: f
             jobs.append((text, Condition(voice, kind, level, noise_seed(seed, place))))
     for start in range(0, len(jobs), _TOGETHER):
         part = jobs[start : start + _TOGETHER]
-        heard = plan.studio.hear([speakable(text, language) for text, _ in part], [condition for _, condition in part])
-        for (text, condition), result in zip(part, heard, strict=True):
+        results = channel.transcribe([speakable(text, language) for text, _ in part], [condition for _, condition in part])
+        for (text, condition), result in zip(part, results, strict=True):
             if result.transcript is not None:
                 yield {"ref": text, "hyp": result.transcript.text, "noise": condition.noise, "snr": condition.snr, "voice": condition.voice}
 

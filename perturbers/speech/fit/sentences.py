@@ -1,4 +1,4 @@
-"""Sentences of our own for training the text channel: patterns with slots, so that a model can ship that holds nobody else's text."""
+"""Sentences of our own for training the ASR error simulator: patterns with slots, so that a model can ship that holds nobody else's text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training of the text channel: see `confusion` for what a model is."""
+"""Training of the ASR error simulator: see `confusion` for what a model is."""
 
 from __future__ import annotations
 
@@ -306,14 +306,12 @@ def _dictionary() -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line: ``train --pairs FILE --language en --output MODEL.json.gz [--note TEXT]``."""
-    parser = argparse.ArgumentParser(prog="python -m dialmill.perturbers.speech.confusion", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    train = commands.add_parser("train", help="learn a text channel from what was said and what was heard")
-    train.add_argument("--pairs", required=True, type=Path, help='JSON lines with "ref" and "hyp"')
-    train.add_argument("--language", choices=("en", "zh"), default="en")
-    train.add_argument("--output", required=True, type=Path, help="the model file, .json or .json.gz")
-    train.add_argument("--note", default="", help="a line about the pairs, kept in the model")
+    """The command line: ``--pairs FILE --language en --output MODEL.json.gz [--note TEXT]``."""
+    parser = argparse.ArgumentParser(prog="python -m dialmill.perturbers.speech.fit.train", description=__doc__)
+    parser.add_argument("--pairs", required=True, type=Path, help='JSON lines with "ref" and "hyp"')
+    parser.add_argument("--language", choices=("en", "zh"), default="en")
+    parser.add_argument("--output", required=True, type=Path, help="the model file, .json or .json.gz")
+    parser.add_argument("--note", default="", help="a line about the pairs, kept in the model")
     given = parser.parse_args(arguments)
     try:
         pairs = read_pairs(given.pairs, given.language)
@@ -325,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(1)
     rate = corpus_rate(edit_errors(pair.texts, pair.heard) for pair in pairs)
     about = {
-        "command": f"{parser.prog} train --pairs {given.pairs.name} --language {given.language} --output {given.output.name}",
+        "command": f"{parser.prog} --pairs {given.pairs.name} --language {given.language} --output {given.output.name}",
         "pairs": len(pairs),
         "pairs_sha256": sha256(given.pairs.read_bytes()).hexdigest(),
         "pairs_wer": round(rate.rate, 4),
@@ -334,3 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     learned = learn(pairs, given.language, about)
     write_model(learned, given.output)
     print(f"{given.output}: {len(pairs)} pairs, WER {rate.rate:.1%}, {len(learned.units)} units, {given.output.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

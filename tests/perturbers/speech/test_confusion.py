@@ -34,17 +34,17 @@ def test_learns_what_it_saw(tmp_path: Path) -> None:
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "p.jsonl").write_text('{"ref": "你好", "hyp": "你号"}\n')
-    main(["train", "--pairs", str(tmp_path / "p.jsonl"), "--language", "zh", "--output", str(tmp_path / "m.json")])
+    main(["--pairs", str(tmp_path / "p.jsonl"), "--language", "zh", "--output", str(tmp_path / "m.json")])
     assert "1 pairs" in capsys.readouterr().out
     (tmp_path / "bad.jsonl").write_text('{"ref": "你好"}\n')
     with pytest.raises(SystemExit) as stop:
-        main(["train", "--pairs", str(tmp_path / "bad.jsonl"), "--language", "zh", "--output", str(tmp_path / "m.json")])
+        main(["--pairs", str(tmp_path / "bad.jsonl"), "--language", "zh", "--output", str(tmp_path / "m.json")])
     assert stop.value.code == 1
     assert "line 1" in capsys.readouterr().err
 
 
 def test_no_model(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="no text channel for 'fr'"):
+    with pytest.raises(OptionError, match="no ASR error simulator for 'fr'"):
         load("auto", "fr")
     (tmp_path / "x").write_text("{}")
     with pytest.raises(OptionError, match="no model"):

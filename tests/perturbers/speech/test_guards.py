@@ -1,9 +1,9 @@
-"""Hallucinations are told from transcripts (cases B19, B20)."""
+"""Hallucinations are told from transcripts."""
 
 from __future__ import annotations
 
 import pytest
-from dialmill.perturbers.speech.engines.guards import longest_run, right_script, suspicious
+from dialmill.perturbers.speech.guards import longest_run, right_script, suspicious
 from dialmill.perturbers.speech.speakable import words
 from dialmill.perturbers.speech.wer import errors
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,18 @@ import pytest
 pytest.importorskip("numpy")
 
 from dialmill.perturbers import OptionError, parse
-from dialmill.perturbers.speech import channel, tuning
+from dialmill.perturbers.speech import plan, tuning
 from dialmill.perturbers.speech.cache import Cache
-from dialmill.perturbers.speech.channel import Speech
+from dialmill.perturbers.speech.engines import registry
 from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts
+from dialmill.perturbers.speech.engines.registry import EngineChoice, Engines
+from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.levels import parse_levels
+from dialmill.perturbers.speech.options import MIX, STEP, SpeechOptions
+from dialmill.perturbers.speech.perturber import Speech
+from dialmill.perturbers.speech.plan import Plan, make_plan
 from dialmill.perturbers.speech.points import Curve
-from dialmill.perturbers.speech.studio import Studio
+from dialmill.perturbers.speech.tuning import Measured
 from dialmill.perturbers.speech.wer import Errors
 from dialmill.schemas import Dialogue, Turn
 
@@ -38,10 +42,14 @@ def corpus(number: int, language: str = "en") -> list[Dialogue]:
 
 
 @pytest.fixture
-def studio(monkeypatch: pytest.MonkeyPatch) -> Studio:
-    made = Studio(FakeTts(), FakeAsr(), "en", Cache(None))
-    monkeypatch.setattr(channel, "_studio", lambda *args: made)
-    return made
+def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fake engines, whatever is asked for."""
+    made = Engines(FakeTts(), FakeAsr(), Cache(None))
+    monkeypatch.setattr(registry, "open_engines", lambda choice: made)
+
+
+def known(options: SpeechOptions, kind: str, plan: Plan) -> Curve:
+    return CURVE
 
 
 @pytest.fixture
@@ -49,19 +57,20 @@ def harder(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, float], int]
     """A corpus on which the curve lies 4 dB to the right; gives the levels and seeds that were measured."""
     asked: list[tuple[dict[str, float], int]] = []
 
-    def measure(speech: Speech, dialogues: Sequence[Dialogue], seed: int) -> tuple[list[Errors], int]:
-        levels = dict(speech.given_snr() or {})
-        asked.append((levels, seed))
+    def measure(options: SpeechOptions, dialogue: Dialogue, seed: int) -> Measured:
+        levels = dict(options.given_snr() or {})
+        if (levels, seed) not in asked:
+            asked.append((levels, seed))
         rate = sum(CURVE.wer_at(level - 4) for level in levels.values()) / len(levels)
-        return [Errors(round(rate * 1000), 0, 0, 1000) for _ in dialogues], 0
+        speaker = make_plan(options, dialogue.language).speaker((seed, STEP, dialogue.source_id, 0))
+        return Measured((Errors(round(rate * 1000), 0, 0, 1000),), 0, *speaker)
 
-    monkeypatch.setattr(tuning, "measured", measure)
-    monkeypatch.setattr("dialmill.perturbers.speech.fit.calibrate.measured", measure)
+    monkeypatch.setattr(tuning, "measure", measure)
     return asked
 
 
-def test_a_known_curve_is_moved(studio: Studio, harder: list[tuple[dict[str, float], int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Speech, "curve", lambda self, kind, studio: CURVE)
+def test_a_known_curve_is_moved(fakes: None, harder: list[tuple[dict[str, float], int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(plan, "known_curve", known)
     speech = Speech(engine="audio", cache=str(tmp_path))
     assert speech.tunable()
     found = tuning.tune(speech, corpus(90), 5)
@@ -72,18 +81,18 @@ def test_a_known_curve_is_moved(studio: Studio, harder: list[tuple[dict[str, flo
     assert [level for level, _ in rounds] == pytest.approx([10.0, 14.0], abs=0.02) and rounds[0][1] != rounds[1][1]
     assert speech.with_tuning(found).given_snr("en") == found["en"]["snr"] and speech.with_tuning(found).given_snr("zh") is None
     # A rebuild doesn't search; other text, another rate or another seed does.
-    assert tuning.tune(speech, corpus(90), 5)["en"]["snr"] == found["en"]["snr"] and len(harder) == 6
+    assert tuning.tune(speech, corpus(90), 5)["en"]["snr"] == found["en"]["snr"] and len(harder) == 2
     for other, seed, dialogues in (
         (speech, 6, corpus(90)),
         (speech, 5, corpus(90)[::-1]),
         (Speech(engine="audio", cache=str(tmp_path), wer=0.2), 5, corpus(90)),
     ):
-        before = len(harder)
+        harder.clear()
         tuning.tune(other, dialogues, seed)
-        assert len(harder) == before + 6
+        assert len(harder) == 2
 
 
-def test_without_a_curve_the_level_is_searched(studio: Studio, harder: list[tuple[dict[str, float], int]]) -> None:
+def test_without_a_curve_the_level_is_searched(fakes: None, harder: list[tuple[dict[str, float], int]]) -> None:
     speech = Speech(engine="audio", cache="off", tts="other", noise="pink")
     found = tuning.tune(speech, corpus(40), 1)
     assert found["en"]["snr"]["pink"] == pytest.approx(14, abs=0.6) and len(harder) == tuning.BISECTION_STEPS
@@ -101,16 +110,14 @@ def test_where_a_curve_is_flat_levels_do_not_run_away() -> None:
     assert 0 < tuning._shrunk({"pink": 8 * 0.05}, {"pink": 0.05})["pink"] < 2
 
 
-def test_each_language_has_a_level_of_its_own(monkeypatch: pytest.MonkeyPatch, harder: list[tuple[dict[str, float], int]]) -> None:
-    studios = {language: Studio(FakeTts(), FakeAsr(), language, Cache(None)) for language in ("en", "zh")}
-    monkeypatch.setattr(channel, "_studio", lambda tts, asr, language, *rest: studios[language])
+def test_each_language_has_a_level_of_its_own(fakes: None, monkeypatch: pytest.MonkeyPatch, harder: list[tuple[dict[str, float], int]]) -> None:
     easier = Curve(CURVE.snr, tuple(rate - 0.1 for rate in CURVE.wer))
-    monkeypatch.setattr(Speech, "curve", lambda self, kind, studio: CURVE if studio.language == "en" else easier)
+    monkeypatch.setattr(plan, "known_curve", lambda options, kind, plan: CURVE if plan.language == "en" else easier)
     speech = Speech(engine="audio", cache="off")
     found = tuning.tune(speech, [*corpus(40, "zh"), *corpus(60)], 5)
     assert set(found) == {"en", "zh"} and all(one.startswith("zh") for one in found["zh"]["dialogues"])
     tuned = speech.with_tuning(found)
-    assert {language: tuned.plan(language).snr for language in found} == {language: one["snr"] for language, one in found.items()}
+    assert {language: make_plan(tuned, language).snr for language in found} == {language: one["snr"] for language, one in found.items()}
     # The lineage tells both, in the form in which they can be asked for again.
     assert Speech(engine="audio", cache="off", snr=tuned.params["snr"]).snr == tuned.snr
 
@@ -120,30 +127,30 @@ def test_each_language_has_a_level_of_its_own(monkeypatch: pytest.MonkeyPatch, h
 )
 def test_levels_that_are_none(text: str) -> None:
     with pytest.raises(OptionError, match=r"snr (must be|names the language)"):
-        parse_levels(text, channel.MIX, Speech.languages)
+        parse_levels(text, MIX, Speech.languages)
 
 
 def test_levels_by_language_and_kind() -> None:
-    assert parse_levels("auto", channel.MIX, Speech.languages) == {} == parse_levels("en: auto; zh: curve", channel.MIX, Speech.languages)
-    assert parse_levels("en: 12; zh: white=1|pink=-2|babble=3.5", channel.MIX, Speech.languages) == {
+    assert parse_levels("auto", MIX, Speech.languages) == {} == parse_levels("en: auto; zh: curve", MIX, Speech.languages)
+    assert parse_levels("en: 12; zh: white=1|pink=-2|babble=3.5", MIX, Speech.languages) == {
         "en": {"white": 12.0, "pink": 12.0, "babble": 12.0},
         "zh": {"white": 1.0, "pink": -2.0, "babble": 3.5},
     }
 
 
-def test_nothing_to_tune(studio: Studio) -> None:
+def test_nothing_to_tune(fakes: None) -> None:
     assert tuning.tune(Speech(engine="audio", cache="off"), [], 1) == {}
     assert tuning.tune(Speech(engine="audio", cache="off", noise="none"), corpus(3), 1) == {}
     assert not Speech(engine="text").tunable() and not Speech(engine="audio", snr="12").tunable() and not Speech(snr="curve").tunable()
     assert Speech().with_tuning({}) == Speech()
 
 
-def test_a_chain_tunes_its_links(studio: Studio, harder: list[tuple[dict[str, float], int]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Speech, "curve", lambda self, kind, studio: CURVE)
+def test_a_chain_tunes_its_links(fakes: None, harder: list[tuple[dict[str, float], int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "known_curve", known)
     chain = parse("typos+speech:engine=audio,cache=off").perturber
     found = chain.tune(corpus(30), 1)
     tuned = chain.with_tuning(found)
-    assert tuned.links[1].given_snr("en") == pytest.approx(dict.fromkeys(channel.MIX, 14.0), abs=0.05)  # type: ignore[attr-defined]
+    assert tuned.links[1].given_snr("en") == pytest.approx(dict.fromkeys(MIX, 14.0), abs=0.05)  # type: ignore[attr-defined]
 
 
 def test_halves_share_no_dialogue() -> None:
@@ -154,11 +161,11 @@ def test_halves_share_no_dialogue() -> None:
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(channel.NO_AUDIO)
-    monkeypatch.setattr(channel.voices_, "make", _missing)
+    monkeypatch.delenv(plan.NO_AUDIO, raising=False)
+    monkeypatch.setattr(registry, "open_engines", _missing)
     assert ["text channel" in remark for remark in Speech(cache="off").startup_warnings(("en",))] == [True]
     assert Speech(engine="text").startup_warnings(("en",)) == ()
 
 
-def _missing(*args: object) -> object:
-    raise channel.EngineMissing("there is no voice")
+def _missing(choice: EngineChoice) -> Engines:
+    raise EngineMissing("there is no voice")

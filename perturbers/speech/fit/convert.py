@@ -1,6 +1,6 @@
 """Whisper's weights from CTranslate2's format to that of OpenAI's own package, whose own files can only be had from its server.
 
-    python -m dialmill.perturbers.speech.engines.convert tiny.en OUT.pt
+    python -m dialmill.perturbers.speech.fit.convert tiny.en OUT.pt
 
 The first argument is a size with weights on this machine ("tiny.en", "base"), a CTranslate2 model's folder or its model.bin; `OUT.pt` is what
 ``--with speech:asr=openai-whisper:OUT.pt`` and `whisper.load_model("OUT.pt")` take. Needs the extra `openai-whisper` (for PyTorch).
@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialmill.perturbers.speech.engines.weights import find
 from dialmill.perturbers.speech.errors import EngineMissing
+from dialmill.perturbers.speech.weights import find
 
 if TYPE_CHECKING:
     import numpy as np
@@ -183,7 +183,7 @@ def convert(model: str, target: Path) -> dict[str, int]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m dialmill.perturbers.speech.engines.convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m dialmill.perturbers.speech.fit.convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("model", help="a size with weights here, a folder of a CTranslate2 model, or its model.bin")
     parser.add_argument("output", type=Path, help="the .pt file")

@@ -1,0 +1,148 @@
+"""The speech channel as a perturber: by audio (`channel`), or by a model of a recogniser's errors (`confusion`)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dialmill.perturbers.core.contract import DialoguePerturber, Perturber, PerturbResult, variant_of
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.speech import conditions, confusion, tuning
+from dialmill.perturbers.speech.align import edits, realign_spans
+from dialmill.perturbers.speech.channel import Transcribed, open_channel, transcribe_turns
+from dialmill.perturbers.speech.engines import augment
+from dialmill.perturbers.speech.errors import EngineMissing
+from dialmill.perturbers.speech.noise import noise_name
+from dialmill.perturbers.speech.options import LANGUAGES, VERSION, SpeechOptions
+from dialmill.perturbers.speech.plan import Plan, audio_missing, audio_plan, make_plan, resolved, wants_audio
+from dialmill.perturbers.speech.speakable import speakable, words
+from dialmill.schemas import Dialogue, SkippedTurn, Turn
+
+
+@dataclass(frozen=True)
+class Speech(SpeechOptions, DialoguePerturber):
+    """Recognition errors as a recogniser makes them: the turn is synthesised (TTS), noise goes over it, and a recogniser transcribes it (ASR).
+
+    Turns that the recogniser gets right stay as they are, and so does the writing of every word that it gets right: the edits hold recognition errors
+    and no style. The belief state stays (the user did say it); every span says `kept`, `changed` (to what was recognised) or `lost`. The lineage says
+    how a dialogue was spoken ("voice: ...", "noise: ...") and every turn of it ("turn 4: 12.31 dB").
+    """
+
+    name: ClassVar[str] = "speech"
+    version: ClassVar[int] = VERSION
+    languages: ClassVar[frozenset[str]] = LANGUAGES
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.given_snr()
+        if self.augment and self.engine != "text":
+            augment.load(self.augment)
+        if self.model != "auto":
+            confusion.load(self.model)
+        if self.engine == "audio":
+            # A missing engine stops the run here and not at its first turn.
+            problems: list[EngineMissing] = []
+            for language in sorted(self.languages):
+                try:
+                    make_plan(self, language, levels=self.snr != "auto")
+                except EngineMissing as problem:
+                    problems.append(problem)
+            if len(problems) == len(self.languages):
+                raise problems[0]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The options as they came out on this machine (engines with their versions, SNRs), without those that name places on it."""
+        return dict(_params(self))
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
+        spoken = {turn.turn: words(turn.utterance, dialogue.language) for turn in dialogue.turns if turn.speaker == "user"}
+        skipped = {number: "unspeakable" for number, said in spoken.items() if not said}
+        turns = [turn for turn in dialogue.turns if spoken.get(turn.turn)]
+        key = (seed, self.step, dialogue.source_id, variant)
+        plan = audio_plan(self, dialogue.language)
+        done: dict[int, Turn] = {}
+        reasons: tuple[str, ...] = ()
+        if plan is not None:
+            transcribed, failed = transcribe_turns(plan, self, turns, key)
+            done = {number: one.turn for number, one in transcribed.items()}
+            skipped.update(failed)
+            reasons = _reasons(plan, transcribed, key)
+            if self.keep_audio:
+                self._write_audio(plan, dialogue, variant, transcribed)
+        elif self.engine == "audio":
+            skipped.update({turn.turn: "no_speech_engine" for turn in turns})
+        else:
+            done = self._simulated(dialogue.language, turns, key)
+        after = tuple(done.get(turn.turn, turn) if turn.speaker == "user" else turn for turn in dialogue.turns)
+        return PerturbResult(after, dialogue.goal, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped)), reasons)
+
+    def _simulated(self, language: str, turns: Sequence[Turn], key: tuple[object, ...]) -> dict[int, Turn]:
+        """The turns with errors drawn from the ASR error simulator."""
+        model = confusion.load(self.model, language)
+        done = {}
+        for turn in turns:
+            said = words(turn.utterance, language)
+            changes = model.distort(said, self.wer, Rng(*key, turn.turn))
+            done[turn.turn] = realign_spans(turn, edits(turn.utterance, said, changes, language), language) if changes else turn
+        return done
+
+    def _write_audio(self, plan: Plan, dialogue: Dialogue, variant: int, transcribed: Mapping[int, Transcribed]) -> None:
+        channel = open_channel(plan)
+        for turn in dialogue.turns:
+            if turn.turn in transcribed:
+                _, condition, transcription = transcribed[turn.turn]
+                path = Path(self.keep_audio) / kept_name(dialogue.source_id, variant_of(variant), turn.turn)
+                channel.write_audio(speakable(turn.utterance, dialogue.language), condition, transcription, path)
+
+    # What builds ask for.
+
+    def tunable(self) -> bool:
+        return self.snr == "auto" and any(audio_missing(self, language) is None for language in self.languages)
+
+    def tune(self, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
+        return tuning.tune(self, dialogues, seed)
+
+    def with_tuning(self, found: Mapping[str, Any]) -> Speech:
+        return self.with_snr(**{language: one["snr"] for language, one in found.items()}) if found else self
+
+    def with_audio_dir(self, folder: str) -> Speech:
+        return replace(self, keep_audio=folder)
+
+    def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
+        if self.engine != "auto" or not wants_audio(self):
+            return ()
+        missing = {language: audio_missing(self, language) for language in sorted(self.languages & set(languages))}
+        return tuple(f"no audio path for {one!r} here, so the text channel makes its errors ({why})" for one, why in missing.items() if why)
+
+
+def _reasons(plan: Plan, transcribed: Mapping[int, Transcribed], key: tuple[object, ...]) -> tuple[str, ...]:
+    """What the lineage says of how a dialogue was spoken; of a dialogue without noise, no levels."""
+    voice, kind = plan.speaker(key)
+    levels = {} if kind == "none" else {number: one.condition.snr for number, one in transcribed.items()}
+    return conditions.reasons(voice, noise_name(kind), levels)
+
+
+@lru_cache(maxsize=64)
+def _params(speech: Speech) -> dict[str, Any]:
+    values = {key: value for key, value in Perturber.params.fget(speech).items() if key not in ("cache", "keep_audio")}  # type: ignore[attr-defined]
+    by_language = {language: {**values, **resolved(speech, language)} for language in sorted(speech.languages)}
+    for key in values:
+        options = {language: of[key] for language, of in by_language.items()}
+        first, *others = options.values()
+        values[key] = first if all(one == first for one in others) else "; ".join(f"{language}: {option}" for language, option in options.items())
+    return values
+
+
+def kept_name(source_id: str, variant: int, turn: int) -> str:
+    """Where below a folder of kept audio the audio of a turn lies."""
+    safe = re.sub(r"[^\w.-]", "_", source_id)
+    if safe != source_id or safe.startswith("."):
+        # Two ids may look alike as names of folders.
+        safe = f"{safe.lstrip('.')[:80]}-{hashlib.sha256(source_id.encode()).hexdigest()[:8]}"
+    return f"{safe}/{variant}/{turn}.wav"
