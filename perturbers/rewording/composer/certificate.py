@@ -25,17 +25,23 @@ def of_text(context: Context, made: Composed) -> str | None:
             return f"value_lost: {source[place.source_start : place.source_end]}"
         reached = place.end
         kept.add((place.source_start, place.source_end))
+    domains = {act.domain for turn in view.dialogue.turns for act in turn.acts}
     for located in view.located:
-        if located.how in ("boolean", "dontcare"):
-            continue
+        if located.how in ("boolean", "dontcare") or located.value in domains:
+            continue  # the name of a domain is no value, though a label may hold it (源领域=酒店)
         if not any(start <= located.start and located.end <= end for start, end in kept):
             return f"value_lost: {located.slot}={located.value}"
     units = Cut(text, view.language)
+    unlabelled = {(signal.kind, signal.value) for signal in view.signals}
     for signal in signals(text, view.language, units):
-        if signal.kind in VALUE_CLASSES and not any(place.start < signal.end and signal.start < place.end for place in made.placed):
+        if (
+            signal.kind in VALUE_CLASSES
+            and (signal.kind, signal.value) not in unlabelled
+            and not any(place.start < signal.end and signal.start < place.end for place in made.placed)
+        ):
             return f"value_added: {signal.kind}={signal.value}"
     for found in view.locator.locate(text):
-        if found.how in ("boolean", "dontcare"):
+        if found.how in ("boolean", "dontcare") or found.value in domains:
             continue
         if not any(place.start < found.end and found.start < place.end for place in made.placed):
             return f"value_added: {found.slot}={found.value}"

@@ -1,0 +1,589 @@
+"""What a Chinese user turn says, read clause by clause and word by word.
+
+A clause is *known* if its words are frames ("可以帮我找一家"), names of labelled slots, cues of labelled requests, or values: it will be worded anew.
+A clause that says something else is kept as it stands, in its place; nothing that no label has can be lost so. A turn of which nothing is known
+is refused, and so is one with a clause that asks and says something else at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from dialmill.perturbers.core.lexicon import alternatives, rows
+from dialmill.perturbers.core.surfaces import kind_of
+from dialmill.perturbers.core.tokens import tokens
+from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Refusal
+from dialmill.schemas import Act
+
+#: Slots whose request is the search itself: its answer is a suggestion.
+NAME_SLOTS = frozenset({"名称", "片名", "商品名称", "班号", "车次信息", "航班信息"})
+#: How the slot of a hotel's facility begins.
+FACILITY = "酒店设施-"
+_STOPS = re.compile(r"[，。！？；,!?;~～…]+|\.(?!\d)")
+_ROUTES = frozenset({"出租", "地铁"})
+_TRIPS = frozenset({"火车", "飞机"})
+#: Act names by what they do; corpora differ.
+_THANKS = frozenset({"thank", "general"})
+_GREETS = frozenset({"greet", "greeting"})
+_CHAT = frozenset({"thank", "general", "bye", "greet", "greeting", "welcome"})
+
+
+@lru_cache(maxsize=1)
+def kinds() -> dict[str, frozenset[str]]:
+    """Kind -> words of ``composing.tsv``."""
+    return {kind: frozenset(words.split()) for kind, words in rows("zh", "composing")}
+
+
+@lru_cache(maxsize=8)
+def table(name: str) -> dict[str, tuple[str, ...]]:
+    """Slot or domain -> its words and phrases, from one of the tables whose first column lists names by ``|``."""
+    found: dict[str, tuple[str, ...]] = {}
+    for names, words in rows("zh", name):
+        for one in alternatives(names):
+            found[one] = found.get(one, ()) + tuple(words.split())
+    return found
+
+
+@lru_cache(maxsize=1)
+def _listed() -> frozenset[str]:
+    """Every word of the tables: longer words made of them are cut."""
+    words: set[str] = set()
+    for found in kinds().values():
+        words |= found
+    for name in ("request_cues", "slot_words", "head_words"):
+        for phrases in table(name).values():
+            words.update(phrases)
+    return frozenset(words)
+
+
+class Word(NamedTuple):
+    """A word and where it stands."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Mark(NamedTuple):
+    """A value or the name of a facility in the source; `act` is None for a value that no act has."""
+
+    start: int
+    end: int
+    act: Act | None
+    facility: bool = False
+
+
+class Clause(NamedTuple):
+    """A clause: its place, the place behind its closing signs, its words outside the marks, its marks."""
+
+    start: int
+    end: int
+    stop: int
+    words: tuple[Word, ...]
+    marks: tuple[Mark, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The words as strings."""
+        return tuple(word.text for word in self.words)
+
+
+@lru_cache(maxsize=1 << 14)
+def _pieces(word: str) -> tuple[str, ...]:
+    """A word that jieba takes for one, cut into listed words where it is made of such: "能帮" -> "能", "帮"."""
+    listed = _listed()
+    if word in listed or len(word) > 8 or len(word) == 1:
+        return (word,)
+    best: list[tuple[str, ...] | None] = [()] + [None] * len(word)
+    for end in range(1, len(word) + 1):
+        for start in range(end):
+            before, piece = best[start], word[start:end]
+            if before is not None and piece in listed and (best[end] is None or len(before) + 1 < len(best[end] or ())):
+                best[end] = (*before, piece)
+    return best[-1] or (word,)
+
+
+def words_in(text: str, start: int, end: int) -> list[Word]:
+    """The words of ``text[start:end]``."""
+    found: list[Word] = []
+    for first, last in tokens(text[start:end], "zh"):
+        place = start + first
+        for piece in _pieces(text[start + first : start + last]):
+            found.append(Word(place, place + len(piece), piece))
+            place += len(piece)
+    return found
+
+
+def _marks(context: Context) -> list[Mark]:
+    """Values and facilities, sorted and disjoint."""
+    turn, view = context.view.turn, context.view
+    text = turn.utterance
+    acts = {(act.domain, act.slot, act.value): act for act in turn.acts if act.value}
+    marks: list[Mark] = []
+    lower = text.lower()
+    for one in sorted((one for one in turn.acts if one.slot and one.slot.startswith(FACILITY)), key=lambda one: -len(one.slot or "")):
+        name = (one.slot or "")[len(FACILITY) :].lower()
+        start = lower.find(name)
+        while start >= 0 and any(mark.start < start + len(name) and start < mark.end for mark in marks):
+            start = lower.find(name, start + 1)
+        if start >= 0:
+            marks.append(Mark(start, start + len(name), one, True))
+    domains = {one.domain for turn_ in view.dialogue.turns for one in turn_.acts}
+    for place in view.located:
+        if place.how in ("boolean", "dontcare") or place.value in domains:
+            continue  # the name of a domain is no value, though a label may hold it (源领域=酒店)
+        if any(mark.start < place.end and place.start < mark.end for mark in marks):
+            continue  # a goal's list of facilities names them as values
+        act = acts.get((place.domain, place.slot, place.value))
+        if act is None:
+            named = [one for one in turn.acts if one.value and one.act == "inform" and one.value.lower() == place.value.lower()]
+            act = named[0] if len(named) == 1 else None
+        marks.append(Mark(place.start, place.end, act))
+    return sorted(marks, key=lambda mark: mark.start)
+
+
+def clauses(text: str, marks: Sequence[Mark]) -> list[Clause]:
+    """The clauses of a turn; signs inside a value part none."""
+    cuts = [match.span() for match in _STOPS.finditer(text) if not any(mark.start < match.end() and match.start() < mark.end for mark in marks)]
+    found: list[Clause] = []
+    start = 0
+    for end, stop in [*cuts, (len(text), len(text))]:
+        inside = tuple(mark for mark in marks if start <= mark.start and mark.end <= end)
+        words: list[Word] = []
+        reached = start
+        for mark in inside:
+            words += words_in(text, reached, mark.start)
+            reached = mark.end
+        words += words_in(text, reached, end)
+        if words or inside:
+            found.append(Clause(start, end, stop, tuple(words), inside))
+        start = stop
+    return found
+
+
+def _parted(clause: Clause, last: int) -> tuple[Clause, Clause] | None:
+    """A clause parted behind the word `last` into what leads to it and itself; None where that is no place to part it."""
+    words = clause.words
+    if last + 1 >= len(words) or words[last + 1].text not in kinds()["starters"] or words[last].text in kinds()["starters"]:
+        return None
+    end = words[last].end
+    if words[last].text[-1] not in kinds()["leading"] or words[last + 1].start != end or any(mark.start < end for mark in clause.marks):
+        return None
+    return Clause(clause.start, end, end, words[: last + 1], ()), Clause(end, clause.end, clause.stop, words[last + 1 :], clause.marks)
+
+
+def _company(clause: Clause, unknown: Sequence[int]) -> list[int] | None:
+    """The places of the words that say who comes along ("带女朋友", "一家人") if these are all that is unknown in a clause; None otherwise."""
+    words = clause.words
+    if len(unknown) != 1:
+        return None
+    place = unknown[0]
+    if words[place].text in kinds()["group"]:
+        return [place]
+    if words[place].text not in kinds()["person"]:
+        return None
+    first = place - 1
+    while first >= 0 and words[first].text in ("我", "我的", "的", "他", "我家", "家"):
+        first -= 1
+    return list(range(first, place + 1)) if first >= 0 and words[first].text in kinds()["along"] else None
+
+
+def covered(words: Sequence[Word], phrases: Iterable[str]) -> tuple[set[int], set[str]]:
+    """The places of words that make up one of the phrases, and the phrases found; a phrase begins and ends with a word."""
+    wanted = frozenset(phrases)
+    places: set[int] = set()
+    found: set[str] = set()
+    longest = max(map(len, wanted), default=0)
+    for first in range(len(words)):
+        joined = ""
+        for last in range(first, len(words)):
+            if last > first and words[last].start != words[last - 1].end:
+                break
+            joined += words[last].text
+            if len(joined) > longest:
+                break
+            if joined in wanted:
+                places.update(range(first, last + 1))
+                found.add(joined)
+    return places, found
+
+
+class Reading:
+    """A turn being read.
+
+    Attributes:
+        items: what it says, in order.
+        refusal: why it can't be told.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        turn = context.view.turn
+        self.text = turn.utterance
+        self.acts = [act for act in turn.acts if act.act not in _CHAT]
+        self.marks = _marks(context)
+        self.clauses = clauses(self.text, self.marks)
+        self.informs = [act for act in self.acts if act.act == "inform" and act.slot]
+        self.requests = [act for act in self.acts if act.act == "request" and act.slot]
+        self.selects = [act for act in self.acts if act.act == "select"]
+        self.items: list[Item] = []
+        self.company: list[tuple[int, int]] = []
+
+    def plan(self) -> Plan | Refusal:
+        """What it says, or why that can't be told."""
+        turn = self.context.view.turn
+        if not turn.acts:
+            return Refusal("no_acts")
+        strange = [act.act for act in self.acts if act.act not in ("inform", "request", "select")]
+        if strange:
+            return Refusal(f"act: {strange[0]}")
+        problem = self._domain() or self._read()
+        if problem:
+            return Refusal(problem)
+        before = self.context.before.utterance if self.context.before is not None else ""
+        sad = any(word in before for word in kinds()["sad"])
+        asked = before.rstrip().endswith(("？", "?", "呢", "吗", "么"))
+        return Plan(
+            tuple(self.items),
+            frozenset({"*"}) if asked else frozenset(),
+            offered=bool(
+                self.context.before and any(act.act in ("recommend", "inform") and act.slot in NAME_SLOTS for act in self.context.before.acts)
+            ),
+            failed=sad,
+        )
+
+    def _domain(self) -> str | None:
+        """The domain that the turn is about; why there is no single one."""
+        searched = {act.domain for act in self.informs if act.slot not in NAME_SLOTS} | {act.domain for act in self.requests}
+        named = {act.domain for act in self.informs if act.slot in NAME_SLOTS}
+        searched |= {act.domain for act in self.selects}
+        if len(searched) > 1:
+            return "several_domains"
+        self.domain = next(iter(searched or named), "")
+        others = named - {self.domain}
+        #: Whether a name belongs to where something is to be near to.
+        self.anchored = bool(self.selects or others)
+        if others and not (len(others) == 1 and self._says(kinds()["near"])):
+            return "several_domains"
+        for slot in {act.slot for act in self.informs}:
+            values = [act for act in self.informs if act.slot == slot and not (slot or "").startswith(FACILITY)]
+            if len(values) > 1 and slot != "推荐菜" and not (slot in NAME_SLOTS and len({act.domain for act in values}) > 1):
+                return "several_values"
+        for act in self.informs:
+            if (act.slot or "").startswith(FACILITY) and act.value != "是":
+                return "negative_facility"
+            if kind_of(act.slot or "", act.value or "") == "dontcare":
+                return "dontcare"
+        return None
+
+    def _says(self, words: Iterable[str]) -> bool:
+        return any(not frozenset(words).isdisjoint(clause.texts) for clause in self.clauses)
+
+    def _known(self, clause: Clause) -> tuple[set[int], dict[str, set[str]]]:
+        """The places of the words of a clause that are accounted for, and the cues of each labelled request in it."""
+        words = clause.words
+        frame = kinds()["frame"]
+        places = {place for place, word in enumerate(words) if word.text in frame}
+        last = len(words) - 1
+        if words and words[last].text in ("不", "没") and not clause.marks[-1:] and last:
+            places.add(last)
+        heads = table("head_words").get(self.domain, ())
+        places |= covered(words, heads)[0]
+        slots = {act.slot or "" for act in self.informs}
+        for slot in slots:
+            places |= covered(words, table("slot_words").get(slot, ()))[0]
+        cues: dict[str, set[str]] = {}
+        for act in self.requests:
+            slot = act.slot or ""
+            own = table("request_cues").get(slot, (slot,))
+            if slot.startswith(FACILITY):
+                continue
+            found = covered(words, own)
+            if found[1]:
+                places |= found[0]
+                cues[slot] = found[1]
+        if self.anchored or any((act.slot or "").startswith("周边") for act in self.requests):
+            places |= covered(words, kinds()["near"])[0]
+            if self.anchored:
+                for domain in {act.domain for act in self.informs} | {act.value or "" for act in self.selects}:
+                    places |= covered(words, table("head_words").get(domain, ()))[0]
+            else:
+                places |= covered(words, kinds()["other"])[0]
+        if self.selects:
+            places |= covered(words, kinds()["pick"])[0]
+        if any(mark.act is not None and mark.act.slot in NAME_SLOTS for mark in clause.marks):
+            places |= {place for place, word in enumerate(words) if word.text in kinds()["choose"]}
+        if self.domain == "天气":
+            places |= covered(words, ("那天", "当天", "那"))[0]
+        return places, cues
+
+    def _read(self) -> str | None:
+        """Reads all clauses into items; the reason if that can't be done."""
+        told: set[int] = set()  # marks that an item or a kept clause has
+        cued: dict[str, set[str]] = {}
+        sure: list[Clause] = []
+        kept: list[Clause] = []
+        openings: list[Item] = []
+        closings: list[Item] = []
+        for clause in self.clauses:
+            conditional = bool(kept) and kept[-1].stop == clause.start and not {"如果", "要是", "的话"}.isdisjoint(kept[-1].texts)
+            general = None if clause.marks or conditional else self._general(clause)
+            if conditional and not clause.marks and self._general(clause) is not None:
+                kept.append(clause)
+                continue
+            if general == "tag":
+                continue
+            if general is not None:
+                resigned = "".join(clause.texts) if general == "ack" else ""
+                (closings if general in ("thank", "bye", "done") else openings).append(Item(general, value=resigned))
+                continue
+            places, cues = self._known(clause)
+            strange = [place for place in range(len(clause.words)) if place not in places]
+            if strange:
+                parts = _parted(clause, strange[-1])
+                if parts is not None and self._safe(parts[0]) and (parts[1].marks or self._known(parts[1])[1]):
+                    kept.append(parts[0])
+                    clause = parts[1]
+                    places, cues = self._known(clause)
+                company = _company(clause, [place for place in range(len(clause.words)) if place not in places])
+                if company is not None:
+                    places.update(company)
+                    self.company.append((clause.words[company[0]].start, clause.words[company[-1]].end))
+            unknown = [word.text for place, word in enumerate(clause.words) if place not in places]
+            foreign = [mark for mark in clause.marks if mark.act is None]
+            cues = {slot: found for slot, found in cues.items() if slot not in NAME_SLOTS}
+            texts = set(clause.texts)
+            choosing = texts & kinds()["choosing"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "行", "可以", "说", "查", "发"})
+            if not unknown and not foreign and not clause.marks and not cues and choosing:
+                kept.append(clause)  # "就这家吧": a choice by pronoun stays as it stands
+            elif not unknown and not foreign:
+                sure.append(clause)
+                for slot, found in cues.items():
+                    cued.setdefault(slot, set()).update(found)
+            elif cues and not self._weak(cues):
+                return f"unlabelled: {(unknown or ['value'])[0]}"
+            else:
+                kept.append(clause)
+        return self._assemble(sure, kept, openings, closings, cued, told)
+
+    def _safe(self, clause: Clause) -> bool:
+        """Whether no cue of a labelled request stands in what comes before a clause's own beginning."""
+        return not any(covered(clause.words, table("request_cues").get(act.slot or "", (act.slot or "",))[:3])[1] for act in self.requests)
+
+    def _weak(self, cues: dict[str, set[str]]) -> bool:
+        """Whether the cues in a clause that says something else are words of every day, met elsewhere in the turn in better form."""
+        strong = {word for slot in cues for word in table("request_cues").get(slot, (slot,))[:3]}
+        return all(strong.isdisjoint(found) for found in cues.values())
+
+    def _general(self, clause: Clause) -> str | None:
+        """ "greet", "ack", "react", "thank", "bye", "done" or "tag" (a frame alone) where the clause is nothing else."""
+        texts = set(clause.texts)
+        groups = kinds()
+        if texts & groups["thank"] and texts <= groups["thank"] | groups["thankmore"]:
+            return "thank"
+        if texts & groups["goodbye"] and texts <= groups["bye"] | groups["ack"]:
+            return "bye"
+        if texts & groups["hello"] and texts <= groups["greet"]:
+            return "greet"
+        if texts <= {"对", "了", "还有", "另外", "还"}:
+            return "tag"
+        if texts <= groups["ack"]:
+            return "ack"
+        if texts <= groups["react"]:
+            return "react"
+        if texts & groups["nothing"] and texts & groups["matters"] and texts <= groups["done"]:
+            return "done"
+        return None
+
+    def _assemble(
+        self, sure: list[Clause], kept: list[Clause], openings: list[Item], closings: list[Item], cued: dict[str, set[str]], told: set[int]
+    ) -> str | None:
+        items: list[Item] = []
+        marks = {mark for clause in sure for mark in clause.marks}
+        chosen = self._name(sure, cued)
+        if isinstance(chosen, str):
+            return chosen
+        named, bare = chosen
+        kept = kept + bare
+        sure = [clause for clause in sure if clause not in bare]
+        marks -= {mark for clause in bare for mark in clause.marks}
+        held = {mark.act for clause in kept for mark in clause.marks if mark.act is not None}
+        located = {mark.act for mark in self.marks}
+        for act in self.informs:
+            if act not in located and act.slot not in NAME_SLOTS and act.slot != "是否地铁直达" and not kept:
+                return f"value_not_said: {act.slot}"
+        if any(act.slot == "是否地铁直达" and act.value != "是" for act in self.informs):
+            return "negative_facility"
+        first = min((clause.start for clause in sure if clause.marks or self._known(clause)[1]), default=len(self.text))
+        position = [clause for clause in sorted(kept) if clause.start < first]
+        for clause in position:
+            items.append(Item("keep", slot="before", start=clause.start, end=clause.end))
+        items += named
+        content = self._content(sure, held, cued, marks)
+        if isinstance(content, str):
+            return content
+        if any(item.kind == "find" for item in content):
+            heads = set(table("head_words").get(self.domain, ()))
+            searching = {"推荐", "找", "介绍"}
+            if any((clause.marks and not heads.isdisjoint(clause.texts)) or not searching.isdisjoint(clause.texts) for clause in kept):
+                return "search_in_parts"
+        if self.company:
+            items.append(Item("with", start=self.company[0][0], end=self.company[0][1]))
+        if len(self.company) > 1:
+            return "company"
+        items += content
+        for clause in sorted(kept):
+            if clause not in position:
+                items.append(Item("keep", slot="after", start=clause.start, end=clause.end))
+        composed = [item for item in [*openings, *items, *closings] if item.kind not in ("keep", "tag")]
+        if not composed:
+            return "nothing_known"
+        if sure and not named and not content:
+            return "no_content"
+        size = sum(clause.end - clause.start for clause in kept)
+        if kept and not content and not named and (self.informs or self.requests):
+            return "kept_alone"
+        if size > 0.75 * len(self.text):
+            return "mostly_kept"
+        self.items = [*openings, *items, *closings]
+        return None
+
+    def _name(self, sure: list[Clause], cued: dict[str, set[str]]) -> tuple[list[Item], list[Clause]] | str:
+        """What the turn does with the name it gives: chooses it, plans to go there, asks about it; and clauses to keep as they stand."""
+        found: list[Item] = []
+        bare: list[Clause] = []
+        plans = kinds()["plan"] | set(table("head_words").get(self.domain, ()))
+        for clause in sure:
+            names = [mark for mark in clause.marks if mark.act is not None and mark.act.slot in NAME_SLOTS and mark.act.act == "inform"]
+            if not names:
+                continue
+            if len(names) > 1:
+                return "several_names"
+            mark = names[0]
+            assert mark.act is not None
+            named = Item("topic", mark.act.domain, "名称", mark.act.value or "", mark.start, mark.end)
+            texts = set(clause.texts)
+            deciding = texts & kinds()["deciding"]
+            asks = any(covered(clause.words, table("request_cues").get(act.slot or "", ()))[0] for act in self.requests if act.slot not in NAME_SLOTS)
+            if self.anchored:
+                if deciding:
+                    return "choice_near"
+                found.append(named._replace(kind="near"))
+            elif deciding and (texts <= kinds()["choose"] or asks):
+                found.append(named._replace(kind="choose"))
+            elif not asks and texts & kinds()["going"] and texts <= plans:
+                found.append(named._replace(kind="plan"))
+            elif any(act.slot not in NAME_SLOTS for act in self.requests):
+                found.append(named)
+            else:
+                bare.append(clause)
+        if len(found) > 1:
+            return "several_names"
+        return found, bare
+
+    def _content(self, sure: list[Clause], held: set[Act | None], cued: dict[str, set[str]], marks: set[Mark]) -> list[Item] | str:
+        """Searches, facts about the search, and requests, in order."""
+        items: list[Item] = []
+        words = [word for clause in sure for word in clause.texts]
+        values = sorted((mark for mark in marks if mark.act is not None and mark.act.slot not in NAME_SLOTS), key=lambda mark: mark.start)
+        informs = [mark for mark in values if mark.act is not None and mark.act.act == "inform"]
+        facilities = [mark for mark in informs if mark.facility]
+        constraints = [mark for mark in informs if not mark.facility]
+        name_asked = any(act.slot in NAME_SLOTS for act in self.requests)
+        looking = not kinds()["search"].isdisjoint(words)
+        question = self.text.rstrip("。！!~ ").endswith(("？", "?", "吗", "么", "没", "不"))
+        offered = {"推荐", "找", "找个", "找一个", "找一家", "找家", "选", "挑", "求"}.isdisjoint(words)
+        about = bool(facilities) and not constraints and question and offered and not self.context.first and not self.anchored
+        if any(act.slot == "是否地铁直达" for act in self.informs):
+            items.append(Item("inform", self.domain, "是否地铁直达", "是"))
+        for mark in informs:
+            assert mark.act is not None
+            kind = ("askfac" if about else "facility") if mark.facility else "inform"
+            slot = mark.act.slot or ""
+            tail = ""
+            if mark.end < len(self.text):
+                tail = self.text[mark.end]
+            items.append(Item(kind, mark.act.domain, slot, mark.act.value or "", mark.start, mark.end))
+            if slot == "每周" and self.text[mark.start - 1 : mark.start] not in ("周", "期", "拜"):
+                return "weekday"
+            if slot == "星级" and tail not in ("星",):
+                return "stars"
+        if self.selects:
+            anchor = any(mark.act and mark.act.slot in NAME_SLOTS for mark in marks)
+            if not self._says(kinds()["near"]) or (self._says(kinds()["pick"]) and not anchor):
+                items.append(Item("pick", self.domain))
+            elif not anchor:
+                items.append(Item("near", self.domain))
+        if self.domain in _ROUTES or self.domain in _TRIPS or self.domain == "天气":
+            pass
+        elif (constraints or (facilities and not about) or name_asked or self.selects) and not self._answering(looking):
+            again = "再" in words and any(act.domain == self.domain and act.slot in NAME_SLOTS for turn in self._earlier() for act in turn.acts)
+            if again:
+                return "another"
+            if not looking and not name_asked and not self.selects:
+                return "constraint_without_search"
+            items.append(Item("find", self.domain))
+        elif constraints or facilities:
+            items.append(Item("answer", self.domain))
+        for act in self.requests:
+            slot = act.slot or ""
+            if slot in NAME_SLOTS:
+                continue
+            if slot.startswith(FACILITY):
+                mark_ = next((mark for mark in marks if mark.act == act), None)
+                if mark_ is None:
+                    if act in held:
+                        continue
+                    return "facility_not_said"
+                items.append(Item("askfac", act.domain, slot, "", mark_.start, mark_.end))
+            elif slot in cued:
+                items.append(Item("ask", act.domain, slot))
+            else:
+                return f"request_not_said: {slot}"
+        if self.domain == "天气":
+            for clause in sure:
+                for word in clause.words:
+                    if word.text in ("那天", "当天"):
+                        items.append(Item("then", "天气", "日期", word.text, word.start, word.end))
+                        break
+        if self.requests and not self.anchored:
+            items.append(Item("noun", self.domain, self._noun(sure)))
+        missing = held & {mark.act for mark in marks}
+        if missing:
+            return "said_twice"
+        return items
+
+    def _answering(self, looking: bool) -> bool:
+        """Whether the turn answers what the system asked and searches for nothing itself."""
+        before = self.context.before
+        asked = before is not None and before.utterance.rstrip().endswith(("？", "?", "呢", "吗", "么", "吗？"))
+        return asked and not looking and not self.requests
+
+    def _earlier(self) -> list[object]:
+        found: list[object] = []
+        for turn in self.context.view.dialogue.turns:
+            if turn.turn >= self.context.view.turn.turn:
+                break
+            if turn.speaker == "user":
+                found.append(turn)
+        return found
+
+    def _noun(self, sure: list[Clause]) -> str:
+        """How the source points at what it asks about: "noun" (这家酒店), "it" (它家), "bare" (nothing)."""
+        heads = table("head_words").get(self.domain, ())
+        asking = [clause for clause in sure if any(covered(clause.words, table("request_cues").get(act.slot or "", ()))[0] for act in self.requests)]
+        for clause in asking:
+            if not covered(clause.words, heads)[0]:
+                continue
+            if set(clause.texts) & {"这个", "这家", "那家", "该", "此"} or any(not (act.slot or "").startswith("周边") for act in self.requests):
+                return "noun"
+        words = {word for clause in asking for word in clause.texts}
+        return "it" if words & {"它", "它家", "他家", "他们家", "那里", "这里", "那儿", "这儿", "它的", "他", "她家"} else "bare"
+
+
+def read(context: Context) -> Plan | Refusal:
+    """What a Chinese user turn says, or why that can't be told."""
+    return Reading(context).plan()

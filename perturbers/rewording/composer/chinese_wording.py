@@ -1,0 +1,693 @@
+"""The plan of a Chinese turn in words: noun phrases with their modifiers, further wishes as short clauses, requests, and what was kept as it stood.
+
+Values, and clauses that are kept, stand in the text as one private character each until the end, so that their places come out exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dialmill.perturbers.core.lexicon import rows
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.tokens import tokens
+from dialmill.perturbers.rewording.composer.bank import Clause, Speaker
+from dialmill.perturbers.rewording.composer.chinese_reading import FACILITY, NAME_SLOTS, kinds, table, words_in
+from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Placed, Plan, Refusal
+
+#: The first private character that stands for a value.
+_FIRST = 0xE000
+_MEASURES = {"景点": "个", "旅游景点": "个", "电影": "部", "电视剧": "部", "电脑": "台", "汽车": "辆", "辅导班": "个", "火车": "趟", "飞机": "个"}
+#: Slots whose value stands right before the noun, in this order.
+_BEFORE_NOUN = ("制片国家/地区", "年级", "科目", "品牌", "系列", "厂商", "车系", "性质", "星级", "景点类型", "菜系", "酒店类型")
+#: Values that say nothing without a word beside them.
+_BARE = frozenset({"星级", "每周", "座位数", "内存容量", "屏幕尺寸"})
+_ENDS = "。！？!?～~"
+_SIGNS = _ENDS + "，,；;：…"
+#: Words before a place that can't be left empty ("去{N}").
+_NEEDS_NAME = re.compile(r"(?:[从离到给把跟去往进住坐了找评]|在(?=\{N\}[^附周]))\{N\}")
+#: Words of an acknowledgement that makes the best of bad news.
+_RESIGNED = frozenset(["好吧", "那好吧", "没关系", "没事", "哎", "唉", "行吧", "这样", "这样啊", "也行", "也好", "没关系的"])
+#: How a turn goes on after an acknowledgement of its own.
+_DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成)，")
+#: Slots that narrow down a thing asked about ("大床房的房费").
+_QUALIFIERS = frozenset({"房型", "坐席", "舱位档次", "车型", "日期"})
+#: Kinds of clauses that may give a reason of their own.
+_UNMOTIVATED = frozenset({"ask", "open", "rev", "say", "nearopen", "taxi", "taxiask", "metro", "trip", "plan", "askframe"})
+#: How often all wishes come before the noun that they are about.
+_REVERSED = 0.28
+#: How often a value that can stand right before the noun does.
+_DIRECT = 0.75
+#: How often two requests are two questions and no list.
+_APART = 0.6
+
+
+class _NoClause(Exception):
+    """The bank has no clause for something that is to be said."""
+
+
+@dataclass
+class _Wish:
+    """One constraint of a search: its slot as the bank names it, its text, and what is known of its surface."""
+
+    slot: str
+    text: str
+    facts: frozenset[str]
+    items: tuple[Item, ...] = ()
+
+
+@dataclass
+class _Draft:
+    """A turn being worded."""
+
+    context: Context
+    plan: Plan
+    who: Speaker
+    rng: Rng
+    style: str
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    keys: list[int] = field(default_factory=list)
+
+    @property
+    def source(self) -> str:
+        """The utterance."""
+        return self.context.view.turn.utterance
+
+    def of(self, *kinds_: str) -> list[Item]:
+        """The items of these kinds, in order."""
+        return [item for item in self.plan.items if item.kind in kinds_]
+
+    def shown(self, start: int, end: int) -> str:
+        """The private character for a range of the source."""
+        if (start, end) not in self.ranges:
+            self.ranges.append((start, end))
+        return chr(_FIRST + self.ranges.index((start, end)))
+
+    def value(self, item: Item) -> str:
+        """The private character for an item's surface."""
+        return self.shown(item.start, item.end)
+
+    def pick(
+        self,
+        kind: str,
+        domain: str = "*",
+        slot: str = "",
+        value: str = "",
+        tag: str = "",
+        facts: frozenset[str] = frozenset(),
+        nameless: bool = False,
+    ) -> str:
+        """The text of a clause; `nameless`: one that can do without what points at the thing it is about.
+
+        Raises:
+            _NoClause: the bank has none that fits.
+        """
+        options = self.who.options(kind, domain, slot, value, tag, facts)
+        if nameless:
+            options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
+        if self.style == "less" and options:
+            options = _shortest(options)
+        if self.style == "more" and kind in _UNMOTIVATED:
+            # A reason stands before it: a voiced clause may bring another one of its own.
+            options = [clause for clause in options if not clause.voices] or options
+        chosen = self.who.choose(self.rng, options)
+        if chosen is None:
+            raise _NoClause(f"{kind} {domain} {slot}".strip())
+        self.keys.append(chosen.key)
+        return chosen.text
+
+    def has(self, kind: str, domain: str = "*", slot: str = "", facts: frozenset[str] = frozenset()) -> bool:
+        """Whether the bank has a clause for this."""
+        return bool(self.who.options(kind, domain, slot, facts=facts))
+
+
+def _shortest(options: list[Clause]) -> list[Clause]:
+    """The terse ones, else the shortest."""
+    terse = [clause for clause in options if "terse" in clause.voices]
+    if terse:
+        return terse
+    least = min(len(clause.text) for clause in options)
+    return [clause for clause in options if len(clause.text) <= least + 1]
+
+
+def _put(text: str, **values: str) -> str:
+    """A clause's text with its places filled: ``{N}``, and ``{N:的}``, which vanishes with an empty value."""
+    for name, value in values.items():
+        text = text.replace("{" + name + ":的}", f"{value}的" if value else "").replace("{" + name + "}", value)
+    return text
+
+
+def _shape(slot: str, surface: str, count: int, source: str) -> frozenset[str]:
+    """What the conditions of the bank say of a value's surface."""
+    facts: set[str] = set()
+    if surface.endswith("以上"):
+        facts.add("up")
+    elif surface.endswith(("以下", "以内")):
+        facts.add("low")
+    elif re.search(r"\d\D*[-–~到至]\D*\d", surface):
+        facts.add("rng")
+    else:
+        facts.add("ex")
+    if slot == "门票":
+        facts.add("free" if surface == "免费" else "nofree" if "免费" in surface else "num")
+    if slot == "酒店类型":
+        facts.add("typ" if surface.replace(" ", "").endswith("型") or surface in ("高档", "豪华", "舒适", "经济") else "man")
+    if "价" in surface or "消费" in surface:
+        facts.add("pw")
+    if "最低" in source:
+        facts.add("min")
+    facts.add("one" if count == 1 else "many")
+    return frozenset(facts)
+
+
+def _listing(parts: Sequence[str], rng: Rng, last: str = "和") -> str:
+    """Parts in a row: "A、B和C"."""
+    if len(parts) == 1:
+        return parts[0]
+    joint = last if rng.chance(0.6) else "、"
+    return "、".join(parts[:-1]) + joint + parts[-1]
+
+
+def _manner(name: str) -> str:
+    """How a facility stands in a sentence: "noun", "do", "cl"."""
+    for manner, names in rows("zh", "facilities"):
+        if name.lower() in names.lower().split():
+            return manner
+    return "noun"
+
+
+class _Wording:
+    """Words a plan."""
+
+    def __init__(self, draft: _Draft) -> None:
+        self.draft = draft
+        self.rng = draft.rng
+        domains = [
+            item.domain for item in draft.plan.items if item.domain and item.kind in ("find", "ask", "askfac", "answer", "inform", "facility", "pick")
+        ]
+        named = [item.domain for item in draft.of("choose", "plan", "topic", "near")]
+        self.domain = (domains or named or ["*"])[0]
+        for item in draft.of("find", "pick", "answer"):
+            self.domain = item.domain
+        self.asks = draft.of("ask")
+        self._said = False
+
+    # What is said, one segment after the other; a segment ends in a sign or in none.
+
+    def segments(self) -> list[str]:
+        """The segments of the turn."""
+        draft = self.draft
+        segments: list[str] = []
+        keeps = draft.of("keep")
+        general = not (draft.of("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac") or keeps)
+        if draft.style == "less" and not any(self._needed(item) for item in keeps):
+            keeps = []
+        if draft.of("greet") and draft.style != "less":
+            segments.append(draft.pick("greet"))
+        if draft.of("ack", "react") and not draft.context.first and (draft.style != "less" or (general and not draft.of("thank", "bye", "done"))):
+            resigned = any(item.value in _RESIGNED for item in draft.of("ack"))
+            before = draft.context.before.utterance if draft.context.before is not None else ""
+            facts = frozenset({"num"}) if re.search(r"\d{3}", before) else frozenset()
+            kind = "react" if draft.of("react") else "acksad" if resigned and draft.plan.failed else "ack"
+            segments.append(draft.pick(kind, facts=facts))
+        before = [item for item in keeps if item.slot == "before"]
+        core = self._core()
+        self._said = bool(core)
+        led = bool(before) and draft.source[before[-1].end : before[-1].end + 1] not in _SIGNS
+        if draft.style == "more" and core and led:
+            segments.append(self._reason())
+        segments += [self._kept(item) for item in before]
+        if draft.style == "more" and core and not led:
+            segments.append(self._reason())
+        segments += [draft.value(item) + "一起，" for item in draft.of("with")]
+        segments += core
+        if draft.style == "more" and core and draft.of("find") and self.rng.chance(0.3) and draft.has("aside", self.domain):
+            segments.append(draft.pick("aside", self.domain) + "。")
+        segments += [self._kept(item) for item in keeps if item.slot == "after"]
+        segments += self._closing(general) or []
+        if draft.of("ack", "react") and len(segments) > 1:
+            segments = [segment if place == 0 else _DOUBLE.sub("", segment) for place, segment in enumerate(segments)]
+        if draft.style == "more" and not core:
+            raise _NoClause("reason")
+        return segments
+
+    def _needed(self, item: Item) -> bool:
+        """Whether a kept clause says more than circumstances: a value, a choice, a refusal."""
+        source = self.draft.source
+        if item.slot == "after" or source[item.end : item.end + 1] in ("？", "?") or source[item.end - 1] in "吗么呢":
+            return True
+        if any(located.start >= item.start and located.end <= item.end for located in self.draft.context.view.located):
+            return True
+        words = {word.text for word in words_in(self.draft.source, item.start, item.end)}
+        return bool(words & (kinds()["ban"] | {"就", "选", "定", "去", "行", "可以", "住", "吃"}))
+
+    def _kept(self, item: Item) -> str:
+        sign = self.draft.source[item.end : item.end + 1]
+        return self.draft.shown(item.start, item.end) + (sign if sign and sign in _SIGNS else "，")
+
+    def _closing(self, general: bool) -> list[str] | None:
+        draft = self.draft
+        found: list[str] = []
+        if draft.of("thank"):
+            if general or not self._said:
+                found.append(draft.pick("thankend" if draft.of("done") else "thank") + "。")
+            elif draft.style != "less":
+                return [draft.pick("thankmid"), *(draft.pick("bye") + "。" for _ in draft.of("bye")[:1])]
+        elif draft.of("done"):
+            found.append(draft.pick("done") + "。")
+        if draft.of("bye"):
+            found.append(draft.pick("bye") + "。")
+        return found or None
+
+    def _core(self) -> list[str]:
+        """What the turn is about."""
+        draft, domain = self.draft, self.domain
+        if domain == "出租":
+            return self._taxi()
+        if domain == "地铁":
+            return self._metro()
+        if domain == "天气":
+            return self._weather()
+        if domain in ("火车", "飞机"):
+            return self._trip()
+        segments: list[str] = []
+        name = ""
+        for item in draft.of("choose", "plan"):
+            if item.kind == "choose":
+                segments.append(_put(draft.pick("choose"), N=draft.value(item)))
+            else:
+                segments.append(_put(draft.pick("plan", item.domain), N=draft.value(item)))
+        for item in draft.of("topic"):
+            if self.asks and self.rng.chance(0.25) and draft.style == "same":
+                segments.append(_put(draft.pick("topic"), N=draft.value(item)))
+            else:
+                name = draft.value(item)
+        wishes = self._wishes()
+        if draft.of("pick"):
+            segments.append(self._picked(wishes))
+        elif draft.of("find"):
+            segments.append(self._search(wishes))
+        elif wishes:
+            if self.asks and len(wishes) == 1 and wishes[0].slot in _QUALIFIERS:
+                name = wishes[0].text
+            else:
+                segments.append(self._answer(wishes))
+        if self.asks or draft.of("askfac"):
+            if draft.of("find", "pick"):
+                segments.append(self._tail())
+            else:
+                segments += self._requests(name, pointed=bool(draft.of("choose", "plan")) or bool(segments))
+        return segments
+
+    def _wishes(self) -> list[_Wish]:
+        draft = self.draft
+        groups: dict[str, list[Item]] = {}
+        for item in draft.of("inform"):
+            groups.setdefault(item.slot, []).append(item)
+        wishes: list[_Wish] = []
+        for slot, items in groups.items():
+            texts = [draft.value(item) if item.shown else "" for item in items]
+            surface = draft.source[items[0].start : items[0].end]
+            wishes.append(_Wish(slot, _listing(texts, self.rng), _shape(slot, surface, len(items), draft.source), tuple(items)))
+        nouns = []
+        for item in draft.of("facility"):
+            text = draft.value(item)
+            manner = _manner(draft.source[item.start : item.end])
+            if manner == "noun":
+                nouns.append((text, item))
+            else:
+                wishes.append(_Wish("设施", text, frozenset({manner}), (item,)))
+        if nouns:
+            wishes.append(_Wish("设施", _listing([text for text, _ in nouns], self.rng), frozenset({"noun"}), tuple(item for _, item in nouns)))
+        return wishes
+
+    def _say(self, wish: _Wish) -> str:
+        return _put(self.draft.pick("say", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text)
+
+    def _head(self) -> str:
+        return self.draft.pick("head", self.domain)
+
+    def _noun(self, wishes: list[_Wish]) -> tuple[str, str, list[_Wish]]:
+        """A noun phrase, its noun alone, and the wishes that it has no room for."""
+        draft, rng, domain = self.draft, self.rng, self.domain
+        left = list(wishes)
+        rng.shuffle(left)
+        head = ""
+        for wish in left:
+            if draft.has("headof", domain, wish.slot):
+                head = wish.text
+                left = [one for one in left if one is not wish]
+                break
+        noun = head or self._head()
+        direct = ""
+        for slot in _BEFORE_NOUN:
+            ready = next((one for one in left if one.slot == slot), None)
+            room_left = not direct or slot not in _BEFORE_NOUN[8:]
+            if ready is not None and room_left and draft.has("pre", domain, slot, ready.facts) and rng.chance(_DIRECT):
+                direct += _put(draft.pick("pre", domain, slot, facts=ready.facts), v=ready.text)
+                left = [one for one in left if one is not ready]
+        noun = direct + noun
+        mods: list[str] = []
+        rest: list[_Wish] = []
+        room = 2 if rng.chance(0.75) else 1
+        for wish in left:
+            if len(mods) < room and draft.has("mod", domain, wish.slot, wish.facts):
+                mods.append(_put(draft.pick("mod", domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
+            else:
+                rest.append(wish)
+        phrase = ("、" if rng.chance(0.75) else "，").join(mods) + "的" + noun if mods else noun
+        return phrase, head or noun, rest
+
+    def _search(self, wishes: list[_Wish]) -> str:
+        draft, rng, domain = self.draft, self.rng, self.domain
+        near = draft.of("near")
+        measure = _MEASURES.get(domain, "家")
+        if draft.style == "less":
+            return self._keywords(wishes)
+        sayable = all(draft.has("say", domain, wish.slot, wish.facts) for wish in wishes)
+        if wishes and sayable and not near and rng.chance(_REVERSED if len(wishes) > 1 else 0.15):
+            order = list(wishes)
+            rng.shuffle(order)
+            said = "，".join(self._say(wish) for wish in order)
+            return _put(draft.pick("rev", domain), Z=said, H=self._head(), M=measure, C="一" + measure)
+        phrase, noun, rest = self._noun(wishes)
+        says = [self._say(wish) for wish in rest]
+        facts = frozenset() if says else frozenset({"ns"})
+        if near:
+            anchor = draft.value(near[0]) if near[0].shown else ("这" if rng.chance(0.5) else "它")
+            text = draft.pick("nearopen", domain, facts=facts)
+            if anchor == "这" and "{N}附近" not in text:
+                anchor = "它"
+        else:
+            anchor = ""
+            text = draft.pick("open", domain, tag="later" if self._searched() else "first", facts=facts)
+        return _close(_put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
+
+    def _searched(self) -> bool:
+        """Whether the user has searched for something before this turn."""
+        context = self.draft.context
+        for turn in context.view.dialogue.turns:
+            if turn.turn >= context.view.turn.turn:
+                return False
+            if turn.speaker == "user" and any(act.slot for act in turn.acts):
+                return True
+        return False
+
+    def _keywords(self, wishes: list[_Wish]) -> str:
+        """A search in a terse writer's words."""
+        draft = self.draft
+        near = draft.of("near")
+        parts = [_put("{N}附近", N=draft.value(near[0]) if near[0].shown else "")] if near else []
+        head = next((wish for wish in wishes if draft.has("headof", self.domain, wish.slot)), None)
+        parts.append(head.text if head is not None else self._head())
+        parts += [self._say(wish) for wish in wishes if wish is not head]
+        return (" " if self.rng.chance(0.5) else "，").join(parts)
+
+    def _picked(self, wishes: list[_Wish]) -> str:
+        draft = self.draft
+        if not wishes:
+            raise _NoClause("pick")
+        mods = []
+        for wish in wishes:
+            if draft.has("mod", self.domain, wish.slot, wish.facts):
+                mods.append(_put(draft.pick("mod", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
+            else:
+                raise _NoClause(f"mod {self.domain} {wish.slot}")
+        measure = _MEASURES.get(self.domain, "家")
+        return _put(draft.pick("pick"), Q="、".join(mods), M=measure, C="一" + measure, H=self._head())
+
+    def _answer(self, wishes: list[_Wish]) -> str:
+        draft = self.draft
+        if (
+            len(wishes) == 1
+            and draft.plan.asked
+            and wishes[0].slot not in _BARE
+            and wishes[0].text
+            and self.rng.chance(0.5)
+            and not wishes[0].facts & {"do", "cl"}
+        ):
+            return _put(draft.pick("answer"), v=wishes[0].text)
+        return "，".join(self._say(wish) for wish in wishes)
+
+    # Requests.
+
+    def _pointed(self, first: bool) -> str:
+        """What points at the thing asked about."""
+        draft = self.draft
+        noun = next((item.slot for item in draft.of("noun")), "bare")
+        if not first or noun == "bare" or draft.style == "less":
+            return ""
+        return draft.pick("pron", self.domain, noun) if draft.has("pron", self.domain, noun) else ""
+
+    def _requests(self, name: str, pointed: bool) -> list[str]:
+        draft, rng = self.draft, self.rng
+        point = name or self._pointed(not draft.of("choose", "topic", "plan"))
+        asks = [("ask", item) for item in self.asks]
+        nouns = [item for item in draft.of("askfac") if _manner(draft.source[item.start : item.end]) == "noun"]
+        others = [item for item in draft.of("askfac") if item not in nouns]
+        questions: list[tuple[str, str, frozenset[str], str]] = [(item.domain, item.slot, frozenset(), "") for _, item in asks]
+        if nouns:
+            texts = [draft.value(item) for item in nouns]
+            questions.append(("酒店", "设施", frozenset({"noun"}), _listing(texts, rng)))
+        for item in others:
+            manner = _manner(draft.source[item.start : item.end])
+            questions.append(("酒店", "设施", frozenset({manner}), draft.value(item)))
+        if len(questions) > 1:
+            rng.shuffle(questions)
+        if draft.style == "less" and len(questions) > 1:
+            words = [self._item(question) for question in questions]
+            return [(point + " " if point else "") + " ".join(words)]
+        if len(questions) > 2 or (len(questions) == 2 and not rng.chance(_APART)):
+            listed = _listing([self._item(question) for question in questions], rng)
+            return [_put(draft.pick("askframe"), N=point, L=listed)]
+        found: list[str] = []
+        for domain, slot, facts, text in questions:
+            if point:
+                facts = facts | {"n"}
+            clause = _put(draft.pick("ask", domain, slot, facts=facts, nameless=not point), N=point, F=text)
+            if found:
+                joint = draft.pick("and")
+                stop = "" if joint.endswith(("一下", "问问", "请教")) else "，"
+                found[-1] = found[-1].rstrip(_ENDS)
+                clause = joint + stop + clause
+            found.append(clause)
+            point = ""
+        return found
+
+    def _item(self, question: tuple[str, str, frozenset[str], str]) -> str:
+        domain, slot, _, text = question
+        return _put(self.draft.pick("item", domain, slot), F=text)
+
+    def _tail(self) -> str:
+        draft = self.draft
+        listed = [self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks]
+        listed += [f"有没有{draft.value(item)}" for item in draft.of("askfac")]
+        return _put(draft.pick("asktail"), L=_listing(listed, self.rng))
+
+    # Ways to go and weather.
+
+    def _ends_of_way(self) -> tuple[str, str]:
+        items = {item.slot: item for item in self.draft.of("inform")}
+        start, goal = items.get("出发地"), items.get("目的地")
+        return (self.draft.value(start) if start else "", self.draft.value(goal) if goal else "")
+
+    def _taxi(self) -> list[str]:
+        draft = self.draft
+        start, goal = self._ends_of_way()
+        segments: list[str] = []
+        if start and goal:
+            segments.append(_put(draft.pick("taxi"), A=start, B=goal))
+        elif start or goal:
+            raise _NoClause("taxi with one end")
+        if self.asks:
+            listed = _listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
+            segments.append(_put(draft.pick("taxiask"), L=listed))
+        return segments
+
+    def _metro(self) -> list[str]:
+        draft = self.draft
+        start, goal = self._ends_of_way()
+        if {item.slot for item in self.asks} != {"出发地附近地铁站", "目的地附近地铁站"}:
+            raise _NoClause("metro with one end")
+        if start and goal:
+            return [_put(draft.pick("metro"), A=start, B=goal)]
+        if start or goal:
+            raise _NoClause("metro with one end")
+        return [draft.pick("metroask")]
+
+    def _weather(self) -> list[str]:
+        draft = self.draft
+        items = {item.slot: item for item in draft.of("inform")}
+        day, city = items.get("日期"), items.get("城市")
+        when = draft.value(day) if day else next((item.value for item in draft.of("then")), "")
+        what = [when, draft.value(city) if city else ""]
+        if self.rng.chance(0.4):
+            what.reverse()
+        place = "".join(what)
+        if not self.asks:
+            return [self._answer(self._wishes())]
+        if len(self.asks) > 1:
+            listed = _listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
+            return [_put(draft.pick("askframe"), N=place, L=listed)]
+        return [_put(draft.pick("ask", "天气", self.asks[0].slot), W=place, N=place)]
+
+    def _trip(self) -> list[str]:
+        draft, domain = self.draft, self.domain
+        wishes = self._wishes()
+        start, goal = self._ends_of_way()
+        named = any(act.slot in NAME_SLOTS and act.act == "request" for act in draft.context.view.turn.acts)
+        segments: list[str] = []
+        point = ""
+        if start and goal:
+            day = next((wish.text for wish in wishes if wish.slot == "日期"), "")
+            says = [self._say(wish) for wish in wishes if wish.slot not in ("出发地", "目的地", "日期")]
+            if draft.style == "less":
+                says = [f"{start}到{goal}", *([day] if day else []), *says]
+                segments.append(" ".join([domain, *says]))
+            else:
+                segments.append(_close(_put(draft.pick("trip", domain), A=start, B=goal, T=day), says))
+        elif named and wishes:
+            said = "，".join(self._say(wish) for wish in wishes)
+            segments.append(_put(draft.pick("revtrip", domain), Z=said))
+        elif named:
+            raise _NoClause("trip without ends")
+        elif self.asks and len(wishes) == 1 and wishes[0].slot in _QUALIFIERS:
+            point = wishes[0].text
+        elif wishes:
+            segments.append(self._answer(wishes))
+        if self.asks:
+            if (start and goal) or (named and wishes):
+                segments.append(self._tail())
+            else:
+                segments += self._requests(point, pointed=bool(segments))
+        return segments
+
+    # Verbosity.
+
+    def _reason(self) -> str:
+        """Why something is wanted or asked, with the comma behind it."""
+        draft = self.draft
+        alone = self._alone()
+        facts = frozenset({"p"}) if alone else frozenset()
+        found: list[tuple[str, str, str]] = []
+        for item in draft.plan.items:
+            if item.kind in ("inform", "ask"):
+                surface = draft.source[item.start : item.end] if item.shown else ""
+                found.append((item.domain, item.slot, "免费" if surface == "免费" else ""))
+            elif item.kind in ("facility", "askfac"):
+                name = draft.source[item.start : item.end].lower()
+                found.append((item.domain, name if draft.has("why", item.domain, name) else "设施", ""))
+        self.rng.shuffle(found)
+        for domain, slot, value in found:
+            if draft.who.options("why", domain, slot, value, facts=facts):
+                return draft.pick("why", domain, slot, value, facts=facts) + "，"
+        raise _NoClause("reason")
+
+    def _alone(self) -> bool:
+        """Whether nobody else is named in the dialogue, so that a reason may name somebody."""
+        people = kinds()["person"] | kinds()["group"] | kinds()["people"]
+        for turn in self.draft.context.view.dialogue.turns:
+            if turn.speaker == "user":
+                text = turn.utterance
+                if any(text[start:end] in people for start, end in tokens(text, "zh")):
+                    return False
+        return True
+
+
+def _close(text: str, says: Sequence[str]) -> str:
+    """Puts further wishes where a frame has room for them: behind a question they are a sentence of their own."""
+    if not says:
+        return text.replace("{S}", "")
+    joined = "，".join(says)
+    if text.endswith("{S}？"):
+        return text[: -len("{S}？")] + "？" + joined + "。"
+    return text.replace("{S}", "，" + joined)
+
+
+def _politely(draft: _Draft, text: str) -> str:
+    """The same with 您 where the speaker of the dialogue says so: one word for the whole dialogue."""
+    said = "".join(turn.utterance for turn in draft.context.view.dialogue.turns if turn.speaker == "user")
+    formal, plain = "您" in said.replace("您好", ""), "你" in said.replace("你好", "").replace("谢谢你", "")
+    if formal == plain:
+        formal = draft.who.voice in ("indirect", "older") or ("您" in said and not plain)
+    return text.replace("你", "您") if formal else text
+
+
+def _joined(segments: Sequence[str], source: str, draft: _Draft) -> str:
+    """The segments as one text with its signs."""
+    text = ""
+    for segment in segments:
+        if not segment:
+            continue
+        last = _last_sign(text, source, draft)
+        if segment[0] == "，":
+            if last in _ENDS:
+                segment = segment[1:]
+            elif last in _SIGNS:
+                text = text[:-1] if text[-1] in _SIGNS else text
+        elif text and last not in _SIGNS and last != " ":
+            text += "，"
+        text += segment
+    if _last_sign(text, source, draft) not in _ENDS:
+        text = text.rstrip("，；：") + ("" if draft.style == "less" else "。")
+    return text
+
+
+def _last_sign(text: str, source: str, draft: _Draft) -> str:
+    if not text:
+        return "。"
+    place = ord(text[-1]) - _FIRST
+    return source[draft.ranges[place][1] - 1] if 0 <= place < len(draft.ranges) else text[-1]
+
+
+def _expanded(text: str, draft: _Draft) -> tuple[str, list[Placed]]:
+    """The text with its private characters replaced by what they stand for, and where that stands."""
+    out: list[str] = []
+    placed: list[Placed] = []
+    size = 0
+    for char in text:
+        place = ord(char) - _FIRST
+        piece = char
+        if 0 <= place < len(draft.ranges):
+            start, end = draft.ranges[place]
+            piece = draft.source[start:end]
+            placed.append(Placed(size, size + len(piece), start, end))
+        out.append(piece)
+        size += len(piece)
+    return "".join(out), placed
+
+
+def word(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Composed | Refusal:
+    """A plan in words.
+
+    Args:
+        context: the turn and what stands before it.
+        plan: of `chinese_reading.read`.
+        who: the speaker.
+        rng: of this turn and variant.
+        style: "same", "less" or "more".
+    """
+    draft = _Draft(context, plan, who, rng, style)
+    try:
+        segments = _Wording(draft).segments()
+    except _NoClause as missing:
+        return Refusal(f"no_clause: {missing}")
+    text = _politely(draft, _joined(segments, draft.source, draft))
+    if re.search(r"\{[A-Za-z]", text):
+        return Refusal("no_clause: place left empty")
+    full, placed = _expanded(text, draft)
+    problem = _requests_lost(context, plan, full)
+    if problem:
+        return Refusal(problem)
+    return Composed(full, tuple(placed), tuple(draft.keys), who.voice)
+
+
+def _requests_lost(context: Context, plan: Plan, text: str) -> str | None:
+    """The request that no cue shows in a text, None where all are shown."""
+    for item in plan.items:
+        if item.kind == "ask" and not any(cue in text for cue in table("request_cues").get(item.slot, (item.slot,))):
+            return f"request_lost: {item.slot}"
+        if item.kind in ("askfac", "facility") and item.slot[len(FACILITY) :].lower() not in text.lower():
+            return f"request_lost: {item.slot}"
+    return None

@@ -1,0 +1,209 @@
+"""The Chinese composer: its bank, how it reads turns, and what must hold of every turn that it words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
+from dialmill.perturbers.rewording.composer.bank import SHARES, Clause, Section, load
+from dialmill.perturbers.rewording.composer.chinese import plan
+from dialmill.perturbers.rewording.composer.chinese_reading import words_in
+from dialmill.perturbers.rewording.composer.compose import compose, speaker
+from dialmill.perturbers.rewording.composer.plan import STYLES, Composed, Context, Refusal
+from dialmill.schemas import Act, Dialogue
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import zh_requests
+from tests.talk import dialogue, inform
+
+_BANK = load("zh")
+_DOMAINS = ("景点", "餐馆", "酒店")
+
+
+def _contexts(talk: Dialogue) -> list[Context]:
+    locator = Locator(talk)
+    return [Context(locator.view(turn), talk.turns[place - 1] if place else None) for place, turn in enumerate(talk.turns) if turn.speaker == "user"]
+
+
+def _made(talk: Dialogue, place: int = 0, style: str = "same", voice: str = "plain", seed: int = 1, half: str = "") -> Composed | Refusal:
+    return compose(_contexts(talk)[place], speaker("zh", voice, half), Rng(seed), style)
+
+
+def _zh(*turns: tuple[object, ...]) -> Dialogue:
+    return dialogue("zh", list(turns), language="zh")
+
+
+def test_the_bank_is_as_large_as_asked() -> None:
+    assert len(_BANK.clauses()) >= 1500
+
+
+@pytest.mark.parametrize("slot", ["地址", "电话", "评分", "周边景点", "周边餐馆", "周边酒店"])
+def test_common_requests_have_many_clauses(slot: str) -> None:
+    assert len(_BANK.sections[Section("ask", "*", slot)]) >= 25
+
+
+def _sections() -> list[tuple[Section, tuple[Clause, ...]]]:
+    return sorted(_BANK.sections.items())
+
+
+def test_both_halves_can_say_everything_that_two_clauses_say() -> None:
+    for section, clauses in _sections():
+        if len({clause.key for clause in clauses}) > 3 and section.kind in ("ask", "open", "say", "thank"):
+            assert {clause.half for clause in clauses} == {"train", "test"}, section
+
+
+def test_no_clause_brings_a_value_of_its_own() -> None:
+    """Words of the closed lexicon are values: a clause with one would add it."""
+    for section, clauses in _sections():
+        for clause in clauses:
+            if "min" in clause.conditions:
+                continue
+            text = re.sub(r"\{[^}]*\}", "", clause.text)
+            found = [signal.value for signal in signals(text, "zh", Cut(text, "zh")) if signal.kind in VALUE_CLASSES]
+            assert not found, (section, clause.text)
+
+
+def test_every_request_clause_shows_a_word_that_it_is_told_by() -> None:
+    for section, clauses in _sections():
+        if section.kind == "ask" and section.slot in zh_requests.CUES:
+            for clause in clauses:
+                for group in zh_requests.CUES[section.slot]:
+                    assert any(cue in clause.text for cue in group), (section, clause.text)
+
+
+def test_reasons_ask_for_nothing() -> None:
+    for section, clauses in _sections():
+        if section.kind in ("why", "aside"):
+            assert not [clause.text for clause in clauses if re.search(r"[？吗呢]$", clause.text)]
+
+
+_FIRST = _zh(
+    (
+        "user",
+        "你好，请帮我找一家评分4.5分以上，人均消费50-100元，能吃到烤鸭的餐馆。",
+        Act("greet", "general"),
+        *inform("餐馆", 评分="4.5分以上", 人均消费="50-100元", 推荐菜="烤鸭"),
+        Act("request", "餐馆", "名称"),
+    ),
+    ("system", "为您推荐便宜坊。", Act("recommend", "餐馆", "名称", "便宜坊")),
+    ("user", "好的，这家餐馆的电话和地址是多少？", Act("request", "餐馆", "电话"), Act("request", "餐馆", "地址")),
+    ("system", "电话010-1234567，地址在前门大街。"),
+    ("user", "就去便宜坊吧，周边有什么景点吗？", *inform("餐馆", 名称="便宜坊"), Act("request", "餐馆", "周边景点")),
+    ("system", "有故宫。"),
+    ("user", "谢谢，再见！", Act("thank", "general"), Act("bye", "general")),
+)
+
+
+@given(
+    st.integers(0, 3),
+    st.sampled_from(sorted(SHARES)),
+    st.integers(0, 10_000),
+    st.sampled_from(("", "train", "test")),
+    st.sampled_from(("same", "less")),
+)
+def test_values_stand_exact_and_requests_are_kept(place: int, voice: str, seed: int, half: str, style: str) -> None:
+    made = _made(_FIRST, place, style, voice, seed, half)
+    assert isinstance(made, Composed), made
+    turn = _contexts(_FIRST)[place].view.turn
+    for spot in made.placed:
+        assert made.text[spot.start : spot.end] == turn.utterance[spot.source_start : spot.source_end]
+    for span in turn.spans:
+        assert any((spot.source_start, spot.source_end) == (span.start, span.end) for spot in made.placed)
+        assert made.text.count(str(span.text)) == 1
+    assert not zh_requests.lost(turn, turn.replace(utterance=made.text))
+    assert not re.search(r"[{}\ue000-\uf8ff]|，，|，。|。。", made.text)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(sorted(SHARES)))
+def test_one_word_for_you_in_a_turn(seed: int, voice: str) -> None:
+    made = _made(_FIRST, 1, "same", voice, seed)
+    assert isinstance(made, Composed)
+    assert not ("你" in made.text and "您" in made.text)
+
+
+@given(st.integers(0, 10_000))
+def test_a_longer_turn_has_a_reason_and_thanks_have_none(seed: int) -> None:
+    assert isinstance(_made(_FIRST, 0, "more", seed=seed), Composed)
+    assert isinstance(_made(_FIRST, 3, "more", seed=seed), Refusal)
+
+
+@given(st.sampled_from(("接待外宾", "叫醒服务", "24小时热水", "所有房间提供wifi")), st.integers(0, 10_000), st.sampled_from(STYLES))
+def test_facilities_keep_their_name(name: str, seed: int, style: str) -> None:
+    talk = _zh(
+        (
+            "user",
+            f"请帮我找一家提供{name}的经济型酒店。",
+            *inform("酒店", 酒店类型="经济型"),
+            Act("inform", "酒店", f"酒店设施-{name}", "是"),
+            Act("request", "酒店", "名称"),
+        )
+    )
+    made = _made(talk, 0, style, seed=seed)
+    assert isinstance(made, Composed), made
+    assert name in made.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "帮我找一家评分4.5分以上不要太吵的餐馆。",
+        "帮我找一家评分4.5分以上、离这儿近一点的餐馆。",
+        "除了川菜，帮我找一家评分4.5分以上左右的餐馆。",
+    ],
+)
+def test_what_no_label_has_is_never_dropped(text: str) -> None:
+    """The words that no label has stay as they stand, or the turn isn't composed."""
+    talk = _zh(("user", text, *inform("餐馆", 评分="4.5分以上"), Act("request", "餐馆", "名称")))
+    for seed in range(20):
+        made = _made(talk, seed=seed)
+        if isinstance(made, Composed):
+            for word in ("不要", "近一点", "除了川菜", "左右"):
+                assert word in made.text or word not in text
+
+
+def test_a_choice_by_pronoun_stays() -> None:
+    talk = _zh(
+        ("user", "推荐一家餐馆", Act("request", "餐馆", "名称")),
+        ("system", "便宜坊不错。", Act("recommend", "餐馆", "名称", "便宜坊")),
+        ("user", "就去这家吧，地址在哪？", Act("request", "餐馆", "地址")),
+    )
+    made = _made(talk, 1)
+    assert isinstance(made, Composed)
+    assert "就去这家吧" in made.text
+
+
+def test_who_comes_along_stays() -> None:
+    talk = _zh(("user", "我想带女朋友找一家评分4分以上的餐馆吃饭。", *inform("餐馆", 评分="4分以上"), Act("request", "餐馆", "名称")))
+    made = _made(talk)
+    assert isinstance(made, Composed)
+    assert "女朋友" in made.text
+
+
+def test_a_turn_is_read_by_its_words() -> None:
+    """出租车 holds 租车, and 有哪些 holds 哪些: neither is found inside another word."""
+    text = "帮我查下出租车的车型"
+    assert "租车" not in [word.text for word in words_in(text, 0, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("acts", "reason"),
+    [
+        ((), "no_acts"),
+        ((Act("book", "酒店", "名称", "如家"),), "act: book"),
+        ((Act("inform", "酒店", "酒店设施-桑拿", "否"),), "negative_facility"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(acts: tuple[Act, ...], reason: str) -> None:
+    talk = _zh(("user", "帮我看看", *acts))
+    found = plan(_contexts(talk)[0])
+    assert isinstance(found, Refusal)
+    assert found.reason == reason
+
+
+def test_the_same_key_gives_the_same_text() -> None:
+    assert _made(_FIRST, 0, seed=7) == _made(_FIRST, 0, seed=7)
+    assert len({str(_made(_FIRST, 0, seed=seed)) for seed in range(12)}) > 6
