@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from dialmill.perturbers.core import options
 from dialmill.perturbers.core.checks import certify
+from dialmill.perturbers.core.events import Event
 from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.options import OptionError as OptionError
 from dialmill.perturbers.core.pools import Pool, PoolFile
@@ -63,12 +64,21 @@ def texts_of(dialogue: Dialogue) -> Texts:
 
 
 class PerturbResult(NamedTuple):
-    """What a perturber makes of a dialogue: its turns and goal, the turns left alone with their reasons, and reasons for the lineage."""
+    """What a perturber makes of a dialogue: its turns and goal, the turns left alone with their reasons, reasons for the lineage, and events for
+    those who count."""
 
     turns: tuple[Turn, ...]
     goal: Goal | None
     skipped: tuple[SkippedTurn, ...] = ()
     reasons: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+class Variant(NamedTuple):
+    """One variant of a dialogue as a record, and the events of the steps that made it."""
+
+    record: Dialogue
+    events: tuple[Event, ...] = ()
 
 
 class PoolRequest(NamedTuple):
@@ -164,23 +174,23 @@ class Perturber(ABC):
         self._expect(dialogue)
         seen: set[Texts] = set()
         for earlier in range(variant):
-            seen.add(texts_of(self.draw_variant(dialogue, seed, earlier, seen)))
-        return self.draw_variant(dialogue, seed, variant, seen)
+            seen.add(texts_of(self.draw_variant(dialogue, seed, earlier, seen).record))
+        return self.draw_variant(dialogue, seed, variant, seen).record
 
     def _expect(self, dialogue: object) -> None:
         if not isinstance(dialogue, Dialogue):
             sentences = " (dialmill.noise takes a str)" if isinstance(dialogue, str) else ""
             raise TypeError(f"{self.name}: perturb takes a Dialogue{sentences}, not {type(dialogue).__name__}")
 
-    def draw_variant(self, dialogue: Dialogue, seed: int, variant: int, seen: Set[Texts]) -> Dialogue:
+    def draw_variant(self, dialogue: Dialogue, seed: int, variant: int, seen: Set[Texts]) -> Variant:
         """The variant, drawn again while its texts are among `seen`, those of the variants before it."""
         for redraw in range(_REDRAWS):
             made = self.once(dialogue, seed, variant, redraw)
-            if not seen or texts_of(made) not in seen or made.turns == dialogue.turns:
+            if not seen or texts_of(made.record) not in seen or made.record.turns == dialogue.turns:
                 break
         return made
 
-    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
+    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Variant:
         """One draw of a variant."""
         if dialogue.language not in self.languages:
             made = untouched(dialogue, "language_not_supported")
@@ -188,7 +198,7 @@ class Perturber(ABC):
             made = self.make(dialogue, seed, variant + redraw * _STRIDE)
         outcome = "changed" if made.turns != dialogue.turns else "skipped"
         suite = self.name if dialogue.suite == STANDARD else f"{dialogue.suite}+{self.name}"
-        return dialogue.replace(
+        record = dialogue.replace(
             dialogue_id=f"{dialogue.source_id}/{suite}/{variant}",
             suite=suite,
             variant=variant,
@@ -196,6 +206,7 @@ class Perturber(ABC):
             goal=made.goal,
             lineage=(*dialogue.lineage, Step(self.step, seed, self.params, outcome, made.skipped, made.reasons)),
         )
+        return Variant(record, made.events)
 
     @classmethod
     def from_options(cls, given: dict[str, Any]) -> Perturber:
@@ -334,24 +345,32 @@ class Chain(Perturber):
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         raise TypeError("a chain has no change of its own; it perturbs link by link")
 
-    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Dialogue:
+    def once(self, dialogue: Dialogue, seed: int, variant: int, redraw: int) -> Variant:
+        events: tuple[Event, ...] = ()
         for place, link in enumerate(self.links):
             # The place keeps two links of one kind from drawing alike.
-            dialogue = link.once(dialogue, seed, variant, redraw + place * _STRIDE)
-        return dialogue
+            dialogue, more = link.once(dialogue, seed, variant, redraw + place * _STRIDE)
+            events += more
+        return Variant(dialogue, events)
 
 
 def variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) -> Iterable[Dialogue | Skipped]:
     """`count` variants, each either a record that differs from its source and from the variants before it, or the reason it is missing."""
+    for made in draw_variants(perturber, dialogue, seed, count):
+        yield made.record if isinstance(made, Variant) else made
+
+
+def draw_variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) -> Iterable[Variant | Skipped]:
+    """`variants`, each with the events of its making."""
     seen = {texts_of(dialogue)}
     for variant in range(count):
         made = perturber.draw_variant(dialogue, seed, variant, seen)
-        texts = texts_of(made)
+        texts, steps = texts_of(made.record), made.record.lineage[len(dialogue.lineage) :]
         if texts not in seen:
             seen.add(texts)
             yield made
-        elif all(step.outcome == "skipped" for step in made.lineage[len(dialogue.lineage) :]):
-            reasons = {s.reason for step in made.lineage[len(dialogue.lineage) :] for s in step.skipped}
+        elif all(step.outcome == "skipped" for step in steps):
+            reasons = {s.reason for step in steps for s in step.skipped}
             yield Skipped(reasons.pop() if len(reasons) == 1 else "no_edit_possible")
         else:
             yield Skipped("duplicate_variant")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from dialmill.perturbers.core.events import Event
 from dialmill.schemas import Act, Dialogue, SlotValues, Snippet, Span, Turn
 from dialmill.schemas.dialogue import INSERTED
 
@@ -23,7 +24,7 @@ class Pair(NamedTuple):
 
     `labels` are those of the user turn besides `inserted`, `answer_labels` those of the answer; `acts` are the answer's; `spans` the user turn's;
     `knowledge` goes to both. `state` replaces the belief state, which is otherwise the one of the last user turn before. `note` is what the
-    lineage says of the pair.
+    lineage says of the pair, `events` what is counted of it.
     """
 
     question: str
@@ -37,13 +38,15 @@ class Pair(NamedTuple):
     knowledge: tuple[Snippet, ...] = ()
     state: tuple[SlotValues, ...] | None = None
     note: str = ""
+    events: tuple[Event, ...] = ()
 
 
 class Inserted(NamedTuple):
-    """The turns with all pairs in their places, numbered anew, and one line for the lineage for each pair."""
+    """The turns with all pairs in their places, numbered anew, one line for the lineage for each pair, and the events of all."""
 
     turns: tuple[Turn, ...]
     reasons: tuple[str, ...]
+    events: tuple[Event, ...]
 
 
 def gaps(dialogue: Dialogue) -> list[int]:
@@ -106,12 +109,14 @@ def insert(dialogue: Dialogue, pairs: Mapping[int, Sequence[Pair]], keep_rest: b
     """
     turns: list[Turn] = []
     reasons: list[str] = []
+    events: list[Event] = []
     last = max((gap for gap, some in pairs.items() if some), default=len(dialogue.turns))
     for place in range(len(dialogue.turns) + 1):
         for pair in pairs.get(place, ()):
             number = len(turns)
             state = state_before(dialogue.turns, place) if pair.state is None else pair.state
             reasons.append(f"inserted: turns {number} and {number + 1}: {pair.note}")
+            events += pair.events
             turns.append(
                 Turn(
                     number,
@@ -139,4 +144,4 @@ def insert(dialogue: Dialogue, pairs: Mapping[int, Sequence[Pair]], keep_rest: b
             break
         if place < len(dialogue.turns):
             turns.append(dialogue.turns[place].replace(turn=len(turns)))
-    return Inserted(tuple(turns), tuple(reasons))
+    return Inserted(tuple(turns), tuple(reasons), tuple(events))

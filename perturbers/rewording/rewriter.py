@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from dialmill.perturbers.core.checks import certify
 from dialmill.perturbers.core.contract import Perturber, PerturbResult, PoolRequest
+from dialmill.perturbers.core.events import DonorWording, Event
 from dialmill.perturbers.core.options import Meta, state
 from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng
@@ -100,18 +101,21 @@ class Rewriter(Perturber):
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
         reasons: list[str] = []
+        events: list[Event] = []
         said = ""
         for place, turn in enumerate(dialogue.turns):
             if place in tasks:
                 made = self._rewrite(tasks[place]._replace(said=said), Rng(seed, self.step, dialogue.source_id, turn.turn, variant))
                 if isinstance(made, Proposal):
                     turn = made.turn
-                    reasons.append(f"turn {turn.turn}: {made.origin}")
+                    reasons.append(f"turn {turn.turn}: {made.reason}")
+                    if not isinstance(made.origin, str):
+                        events.append(DonorWording(made.origin.split or None))
                 else:
                     skipped.append(SkippedTurn(turn.turn, made))
                 said += turn.utterance.lower()
             turns.append(turn)
-        return PerturbResult(tuple(turns), dialogue.goal, tuple(skipped), tuple(reasons))
+        return PerturbResult(tuple(turns), dialogue.goal, tuple(skipped), tuple(reasons), tuple(events))
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         made = self.make(dialogue, seed, variant)
@@ -139,20 +143,8 @@ class Rewriter(Perturber):
             yield Proposal(turn, f"llm ({tokens} tokens)")
 
 
-def origin_of(candidate: Candidate) -> str:
-    """Where a wording comes from, as it stands in the lineage."""
-    return f"twin of {candidate.origin.source_id} ({candidate.origin.split or 'in no split'})"
-
-
 #: Signs behind a clause inside a text, and at the end of a text.
 _COMMAS, _STOPS = frozenset("，,"), frozenset("。？！.?!")
-_ORIGIN = re.compile(r"turn \d+: twin of .* \((?:(train|valid|test)|in no split)\)", re.DOTALL)
-
-
-def lent_from(reason: str) -> str | None:
-    """The split whose wording a turn took, read from its remark in the lineage: "" for a dialogue in no split, None where no donor lent it."""
-    match = _ORIGIN.fullmatch(reason)
-    return None if match is None else match.group(1) or ""
 
 
 def lend(task: Task, wording: Wording, candidate: Candidate) -> list[Any]:
@@ -203,4 +195,4 @@ def distance(one: Sequence[str], other: Sequence[str]) -> float:
     return 1 - len(first & second) / max(len(first), len(second), 1)
 
 
-__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "distance", "kind_of_turn", "lend", "origin_of", "words"]
+__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "distance", "kind_of_turn", "lend", "words"]

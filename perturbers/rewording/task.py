@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dialmill.perturbers.core.values import View
-from dialmill.perturbers.rewording.donors import Donors
+from dialmill.perturbers.rewording.donors import Donors, Origin
 from dialmill.perturbers.rewording.wordings import Analysis
 from dialmill.schemas import Turn
 
@@ -29,7 +29,12 @@ class Task(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A rewritten turn, not yet certified, and where its wording comes from: "twin of ID (SPLIT)", "rules", "llm (TOKENS tokens)"."""
+    """A rewritten turn, not yet certified, and where its wording comes from: the donor it is of, else "rules" or "llm (TOKENS tokens)"."""
 
     turn: Turn
-    origin: str
+    origin: Origin | str
+
+    @property
+    def reason(self) -> str:
+        """Where the wording comes from, as the lineage says it."""
+        return self.origin if isinstance(self.origin, str) else f"twin of {self.origin.source_id} ({self.origin.split or 'in no split'})"

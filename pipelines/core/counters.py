@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
+from dialmill.perturbers.core.events import DonorWording, Event
 from dialmill.pipelines.core.errors import DialmillError
+
+K = TypeVar("K", bound=Hashable)
 
 
 class StageCount(msgspec.Struct):
@@ -26,13 +29,17 @@ class StageCount(msgspec.Struct):
 class Counters(msgspec.Struct):
     """Counts, and what else a run tells about itself; those of different workers add up in any order.
 
-    `notes` counts remarks about the input ("span_mismatch"), `inputs` and `parts` list the files read and written, `faults` the inputs
-    that can't be used, `overlap` the dialogues that stand in two splits, `audit` what blind rankers find in each file of candidate sets,
-    `word_errors` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink").
+    `notes` counts remarks about the input ("span_mismatch"); `donor_wordings` turns that took the wording of another dialogue's turn, by suite, their
+    own split and that one's ("" for none); `model_fallbacks` questions that rules worded in place of a language model, by suite and why.
+    `inputs` and `parts` list the files read and written, `faults` the inputs that can't be used, `overlap` the dialogues that stand in two splits,
+    `audit` what blind rankers find in each file of candidate sets, `word_errors` the sums of recognition errors by suite, language and condition
+    ("speech\\nen\\nnoise\\npink").
     """
 
     stages: dict[str, StageCount] = {}
     notes: dict[str, int] = {}
+    donor_wordings: dict[tuple[str, str, str], int] = {}
+    model_fallbacks: dict[tuple[str, str], int] = {}
     overlap: dict[str, dict[str, int]] = {}
     audit: dict[str, dict[str, int]] = {}
     word_errors: dict[str, dict[str, int]] = {}
@@ -55,6 +62,13 @@ class Counters(msgspec.Struct):
         """Counts a remark."""
         self.notes[name] = self.notes.get(name, 0) + number
 
+    def count_event(self, suite: str, split: str, event: Event) -> None:
+        """Counts an event of a variant of a dialogue that is in `split`."""
+        if isinstance(event, DonorWording):
+            _add(self.donor_wordings, {(suite, split, event.split or ""): 1})
+        else:
+            _add(self.model_fallbacks, {(suite, event.reason): 1})
+
     def add(self, other: Counters) -> None:
         """Adds another worker's counts to these."""
         for name, theirs in other.stages.items():
@@ -64,13 +78,12 @@ class Counters(msgspec.Struct):
             mine.made += theirs.made
             for reason, number in theirs.rejected.items():
                 self.reject(name, reason, number)
-        for name, number in other.notes.items():
-            self.note(name, number)
+        _add(self.notes, other.notes)
+        _add(self.donor_wordings, other.donor_wordings)
+        _add(self.model_fallbacks, other.model_fallbacks)
         for ours, others in ((self.overlap, other.overlap), (self.audit, other.audit), (self.word_errors, other.word_errors)):
             for key, sums in others.items():
-                of_key = ours.setdefault(key, {})
-                for name, number in sums.items():
-                    of_key[name] = of_key.get(name, 0) + number
+                _add(ours.setdefault(key, {}), sums)
         self.inputs += other.inputs
         self.parts += other.parts
         self.faults += other.faults
@@ -101,6 +114,11 @@ class Counters(msgspec.Struct):
     def unpack(cls, data: bytes) -> Counters:
         """Inverse of `pack`."""
         return msgspec.msgpack.decode(data, type=cls)
+
+
+def _add(ours: dict[K, int], theirs: Mapping[K, int]) -> None:
+    for key, number in theirs.items():
+        ours[key] = ours.get(key, 0) + number
 
 
 def total(parts: Iterable[Counters]) -> Counters:

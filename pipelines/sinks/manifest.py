@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import re
 from importlib import metadata
 from typing import Any
 
@@ -36,40 +35,9 @@ def entry(path: str, content: bytes) -> dict[str, Any]:
     return {"path": path, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "records": None, "schema": None}
 
 
-#: The note of turns that took the wording of another dialogue's turn: of which split they are, and of which that one.
-_WORDED = re.compile(r".*: (\w+) turns worded as (\w+) ones", re.DOTALL)
-#: The note of questions that a language model was to word and did not.
-_INSTEAD = re.compile(r".*: questions worded by rules in place of the model .*", re.DOTALL)
-
-
 def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, Any]], tuned: dict[str, Any] | None = None) -> dict[str, Any]:
     """The manifest of a finished run. Holds no time and no machine, so that equal jobs give equal bytes. `tuned` is what suites found out first."""
-    warnings = [*layout.warnings, *job.startup_warnings]
-    absent = counters.notes.get("listed_but_absent", 0)
-    if absent:
-        warnings.append(f"{absent} ids stand in split lists but not in the input")
-    short = counters.notes.get("pool_short", 0)
-    if short:
-        warnings.append(f"pool_short: {short} examples have fewer candidates than wanted: too few utterances differ, and none is repeated")
     audited = {path: rates(sums) for path, sums in sorted(counters.audit.items())}
-    warnings += [one for path, measured in audited.items() for one in suspicions(path, measured)]
-    told = ("listed_but_absent", "pool_short")
-    notes = {
-        name: number
-        for name, number in sorted(counters.notes.items())
-        if name not in told and not (_WORDED.fullmatch(name) or _INSTEAD.fullmatch(name))
-    }
-    if notes:
-        warnings.append("the sources have flaws that were handled by rule: " + ", ".join(f"{name} {number}" for name, number in notes.items()))
-    warnings += _rejections(counters)
-    for pair, kinds in sorted(counters.overlap.items()):
-        warnings.append(f"{pair}: " + ", ".join(f"{number} pairs of {kind} copies" for kind, number in sorted(kinds.items())))
-    warnings += [
-        f"{number} {name}: wording that two splits share (twins_from=train takes the training split's alone)"
-        for name, number in sorted(counters.notes.items())
-        if (match := _WORDED.fullmatch(name)) and match[2] != "unsplit" and match[1] != match[2]
-    ]
-    warnings += [f"{number} {name}" for name, number in sorted(counters.notes.items()) if _INSTEAD.fullmatch(name)]
     return {
         "dialmill": VERSION,
         "benchmark": job.recipe.benchmark,
@@ -81,11 +49,73 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
         "stages": counters.stage_list(),
         "outputs": outputs,
         "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())},
-        "notes": dict(sorted(counters.notes.items())),
+        "notes": notes_of(counters),
         **({"audit": audited} if audited else {}),
         **({"speech": {"heard": report(counters.word_errors), "tuned": tuned or {}}} if counters.word_errors else {}),
-        "warnings": warnings,
+        "warnings": [
+            *layout.warnings,
+            *job.startup_warnings,
+            *_shortfalls(counters),
+            *(one for path, measured in audited.items() for one in suspicions(path, measured)),
+            *_flaws(counters),
+            *_rejections(counters),
+            *_overlaps(counters),
+            *wording_warnings(counters),
+        ],
     }
+
+
+def notes_of(counters: Counters) -> dict[str, int]:
+    """The counts of the manifest's `notes`, each under its words."""
+    donors = {_donor_note(*key): number for key, number in counters.donor_wordings.items()}
+    fallbacks = {_fallback_note(*key): number for key, number in counters.model_fallbacks.items()}
+    return dict(sorted((counters.notes | donors | fallbacks).items()))
+
+
+def wording_warnings(counters: Counters) -> list[str]:
+    """Wording that a turn took from another split, and questions that a language model was to word and did not."""
+    shared = {_donor_note(*key): number for key, number in counters.donor_wordings.items() if key[2] not in ("", key[1])}
+    fallbacks = {_fallback_note(*key): number for key, number in counters.model_fallbacks.items()}
+    hint = "wording that two splits share (twins_from=train takes the training split's alone)"
+    found = [f"{number} {note}: {hint}" for note, number in sorted(shared.items())]
+    return found + [f"{number} {note}" for note, number in sorted(fallbacks.items())]
+
+
+#: The notes that have a warning of their own.
+_ABSENT, _SHORT = "listed_but_absent", "pool_short"
+
+
+def _shortfalls(counters: Counters) -> list[str]:
+    """What the input or a pool holds less of than was asked for."""
+    absent, short = counters.notes.get(_ABSENT, 0), counters.notes.get(_SHORT, 0)
+    found = [f"{absent} ids stand in split lists but not in the input"] if absent else []
+    if short:
+        found.append(f"{_SHORT}: {short} examples have fewer candidates than wanted: too few utterances differ, and none is repeated")
+    return found
+
+
+def _flaws(counters: Counters) -> list[str]:
+    """The remarks about the sources, in one line."""
+    flaws = [f"{name} {number}" for name, number in sorted(counters.notes.items()) if name not in (_ABSENT, _SHORT)]
+    return [f"the sources have flaws that were handled by rule: {', '.join(flaws)}"] if flaws else []
+
+
+def _overlaps(counters: Counters) -> list[str]:
+    """The dialogues that stand in two splits, a line for each pair of splits."""
+    return [
+        f"{pair}: " + ", ".join(f"{number} pairs of {kind} copies" for kind, number in sorted(kinds.items()))
+        for pair, kinds in sorted(counters.overlap.items())
+    ]
+
+
+def _donor_note(suite: str, split: str, donor_split: str) -> str:
+    """What the manifest calls turns that took the wording of another dialogue's turn."""
+    return f"{suite}: {split} turns worded as {donor_split or 'unsplit'} ones"
+
+
+def _fallback_note(suite: str, reason: str) -> str:
+    """What the manifest calls questions that a language model was to word and did not."""
+    return f"{suite}: questions worded by rules in place of the model ({reason})"
 
 
 def _rejections(counters: Counters) -> list[str]:

@@ -34,5 +34,5 @@ class JoinTokens(Stage):
         yield "main", replace(element, source=source, records=records)
 
     def _joined(self, dialogue: Dialogue) -> Dialogue:
-        made = Typography().once(dialogue, self.seed, dialogue.variant, 0)
+        made = Typography().once(dialogue, self.seed, dialogue.variant, 0).record
         return complete_lineage(made.replace(suite=dialogue.suite, dialogue_id=dialogue.dialogue_id), self.params[dialogue.suite])

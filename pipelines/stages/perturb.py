@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from dialmill.perturbers import Perturber, Skipped, Suite, variants
-from dialmill.perturbers.insertion.knowledge import fallback_from
-from dialmill.perturbers.rewording.rewriter import lent_from
+from dialmill.perturbers import Perturber, Skipped, Suite
+from dialmill.perturbers.core.contract import Variant, draw_variants
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.params import complete_lineage
 from dialmill.pipelines.core.recipe import Recipe
@@ -63,10 +62,13 @@ class Perturb(Stage):
                     self.counters.reject(name, reason)
                     yield element.reject(name, reason, evidence or source.turns[0].utterance, name, variant)
                     continue
-                self._count_turns(name, source, made)
-                word_errors.count(made, name, self.seed, self.counters.word_errors, self.tuned_on[name])
-                made = made.replace(suite=name, dialogue_id=f"{source.source_id}/{name}/{variant}")
-                records.append(complete_lineage(made, self.params[name]))
+                record = made.record
+                self._count_turns(name, source, record)
+                for event in made.events:
+                    self.counters.count_event(name, element.split, event)
+                word_errors.count(record, name, self.seed, self.counters.word_errors, self.tuned_on[name])
+                record = record.replace(suite=name, dialogue_id=f"{source.source_id}/{name}/{variant}")
+                records.append(complete_lineage(record, self.params[name]))
         yield "main", replace(element, records=tuple(records))
 
     def _ready(self, suite: Suite, paths: dict[str, str]) -> Suite:
@@ -95,20 +97,13 @@ class Perturb(Stage):
         for reason in unchanged:
             self.counters.reject(f"{suite} turns", reason)
         counted.out += users - len(unchanged)
-        for step in steps:
-            for reason in step.reasons:
-                lent = lent_from(reason)
-                if lent is not None:
-                    self.counters.note(f"{suite}: {source.split} turns worded as {lent or 'unsplit'} ones")
-                if (why := fallback_from(reason)) is not None:
-                    self.counters.note(f"{suite}: questions worded by rules in place of the model ({why.partition(': ')[0]})")
 
 
-def made_variants(perturber: Perturber, source: Dialogue, seed: int, count: int) -> Iterable[Dialogue | Skipped]:
+def made_variants(perturber: Perturber, source: Dialogue, seed: int, count: int) -> Iterable[Variant | Skipped]:
     """The variants of one dialogue. A perturber that fails on it costs the variants that were still to come, not the run."""
     made = 0
     try:
-        for variant in variants(perturber, source, seed, count):
+        for variant in draw_variants(perturber, source, seed, count):
             yield variant
             made += 1
     except Exception as error:

@@ -197,7 +197,7 @@ def _variants(dialogues: Iterable[Dialogue], suite: str, perturber: Perturber, s
         source = one.replace(dialogue_id=f"{one.source_id}/{STANDARD}/0", suite=STANDARD, variant=0)
         seen = {texts_of(source)}
         for variant in range(count):
-            made = perturber.draw_variant(source, seed, variant, seen)
+            made = perturber.draw_variant(source, seed, variant, seen).record
             seen.add(texts_of(made))
             yield made.replace(suite=suite, dialogue_id=f"{one.source_id}/{suite}/{variant}")
 

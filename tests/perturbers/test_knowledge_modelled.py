@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from dialmill.perturbers import OptionError
-from dialmill.perturbers.insertion.knowledge import Knowledge, fallback_from, modelled
+from dialmill.perturbers.core.events import ModelFallback
+from dialmill.perturbers.insertion.knowledge import Knowledge, modelled
 from dialmill.perturbers.insertion.knowledge.table import Names
 from dialmill.schemas import Dialogue, Turn
 from hypothesis import given
@@ -49,7 +50,7 @@ def test_the_model_s_wordings_are_used_and_those_of_train_and_test_differ(serve:
     for split, texts in said.items():
         for seed in range(25):
             turns, reasons = run(tmp_path, split, seed, reference="pronoun", most=1)
-            assert len(turns) == 1 and "llm (21 tokens for 8 wordings)" in reasons[0] and fallback_from(reasons[0]) is None
+            assert len(turns) == 1 and "llm (21 tokens for 8 wordings)" in reasons[0] and "in place of" not in reasons[0]
             texts |= {turn.utterance for turn in turns}
     assert all(len(texts) > 2 for texts in said.values())
     plain = {
@@ -94,7 +95,10 @@ def test_rules_word_what_the_model_does_not(serve: Any, tmp_path: Path, reply: A
     serve(lambda number, body: reply)
     turns, reasons = run(tmp_path)
     assert turns and all(turn.utterance.strip() for turn in turns)
-    assert fallback_from(reasons[0]) == why
+    assert reasons[0].endswith(f"in place of the model: {why}")
+    file, dialogue = str(tmp_path / "k.json"), talk(ASK, offer("Oak Court"), ON, LAST, ON, split="test")
+    events = Knowledge(knowledge=file, engine="llm", model="m").draw_variant(dialogue, 3, 0, set()).events
+    assert events == (ModelFallback(why.partition(": ")[0]),) * len(turns)
     assert "topic pool" in reasons[0] or "title" in reasons[0], "the lineage still says where the wording comes from"
 
 

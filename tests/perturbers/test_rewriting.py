@@ -6,12 +6,12 @@ import re
 
 import pytest
 from dialmill.perturbers.core import lexicon
-from dialmill.perturbers.core.contract import OptionError, Perturber
+from dialmill.perturbers.core.contract import OptionError, Perturber, Variant
+from dialmill.perturbers.core.events import DonorWording
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.values import find_span, signals
 from dialmill.perturbers.rewording.donors import fill, gap_edits
 from dialmill.perturbers.rewording.paraphrase import Paraphrase
-from dialmill.perturbers.rewording.rewriter import lent_from
 from dialmill.perturbers.rewording.simplification import Simplification
 from dialmill.perturbers.rewording.verbosity import Verbosity
 from dialmill.perturbers.typing.typography import Typography, detokenise, tokenise
@@ -44,15 +44,17 @@ def test_a_twin_lends_its_words_and_this_turn_its_values() -> None:
     for turn, source in zip(made.turns, HOTELS[0].turns, strict=True):
         assert not damaged_values(source, turn)
         assert not misaligned_spans(source, turn)
-    origins = [lent_from(reason) for reason in made.lineage[-1].reasons]
-    assert any(origin is not None for origin in origins), "the lineage says whose words they are"
+    drawn = perturber.draw_variant(HOTELS[0], 3, 0, set())
+    donors = [reason for reason in made.lineage[-1].reasons if ": twin of d" in reason]
+    assert drawn.record == made and donors, "the lineage says whose words they are"
+    assert [f"({event.split})" for event in drawn.events if isinstance(event, DonorWording)] == [reason.split()[-1] for reason in donors]
 
 
 def test_the_own_dialogue_and_its_copies_lend_nothing() -> None:
     copy = HOTELS[1].replace(source_id="copy", dialogue_id="copy/standard/0")
     perturber = Paraphrase().with_pool([HOTELS[1], copy])
     made = perturber.perturb(HOTELS[1], 1)
-    assert all(lent_from(reason) is None for reason in made.lineage[-1].reasons)
+    assert perturber.draw_variant(HOTELS[1], 1, 0, set()) == Variant(made, ())
 
 
 def test_a_wording_with_words_of_its_own_is_not_lent() -> None:

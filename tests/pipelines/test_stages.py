@@ -7,14 +7,16 @@ from typing import Any, ClassVar
 
 import pytest
 from dialmill.perturbers import Perturber, Suite
+from dialmill.perturbers.core.events import DonorWording, ModelFallback
 from dialmill.pipelines.baselines.trained import TrainedBaselines
 from dialmill.pipelines.benchmarks.registry import load_recipe
 from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext, SourceRecords
-from dialmill.pipelines.core.counters import StageCount
+from dialmill.pipelines.core.counters import Counters, StageCount
 from dialmill.pipelines.core.params import recipe_params
 from dialmill.pipelines.core.progress import COUNTS
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.stage import Item, Out, Stage, StageChain, out_pieces
+from dialmill.pipelines.sinks import manifest
 from dialmill.pipelines.stages import training_sample
 from dialmill.pipelines.stages.assign_split import AssignSplit
 from dialmill.pipelines.stages.check_records import CheckRecords
@@ -256,3 +258,21 @@ def test_a_chain_hands_on_from_stage_to_stage_and_counts_for_all() -> None:
     assert chain.label == "first, second" and COUNTS == {"first": 1, "second": 2}
     assert chain.take_counters().notes == {"seen": 3} and chain.take_counters().notes == {}
     COUNTS.clear()
+
+
+def test_events_are_counted_by_suite_and_told_in_the_manifest_s_words() -> None:
+    one, other = Counters(), Counters()
+    for event in (DonorWording("train"), DonorWording(None), ModelFallback("refused")):
+        one.count_event("paraphrase", "test", event)
+    other.count_event("paraphrase", "test", DonorWording("train"))
+    one.add(Counters.unpack(other.pack()))
+    assert one.donor_wordings == {("paraphrase", "test", "train"): 2, ("paraphrase", "test", ""): 1}
+    assert manifest.notes_of(one) == {
+        "paraphrase: questions worded by rules in place of the model (refused)": 1,
+        "paraphrase: test turns worded as train ones": 2,
+        "paraphrase: test turns worded as unsplit ones": 1,
+    }
+    assert manifest.wording_warnings(one) == [
+        "2 paraphrase: test turns worded as train ones: wording that two splits share (twins_from=train takes the training split's alone)",
+        "1 paraphrase: questions worded by rules in place of the model (refused)",
+    ]

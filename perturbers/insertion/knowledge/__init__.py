@@ -1,7 +1,6 @@
 """Knowledge-seeking turns from a knowledge base in the form of DSTC9 Track 1."""
 
 from dialmill.perturbers.insertion.knowledge.base import WHOLE_DOMAIN, Entity, KnowledgeBase, KnowledgeError, entity_label, load
-from dialmill.perturbers.insertion.knowledge.modelled import fallback_from
 from dialmill.perturbers.insertion.knowledge.perturber import ANSWER, SEEKING, TWIN, Knowledge, own_base
 
 __all__ = [
@@ -14,7 +13,6 @@ __all__ = [
     "KnowledgeBase",
     "KnowledgeError",
     "entity_label",
-    "fallback_from",
     "load",
     "own_base",
 ]

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from dialmill.perturbers.core.events import Event, ModelFallback
 from dialmill.perturbers.core.lexicon import words
 from dialmill.perturbers.core.rng import key_number
 from dialmill.perturbers.insertion.knowledge import chinese, english
@@ -53,30 +54,35 @@ class Modelled(NamedTuple):
     refused: dict[str, int]
 
 
-_INSTEAD = re.compile(r"in place of the model: (.+)$")
+class OfSide(NamedTuple):
+    """The wordings of a question that a side may use; where the model gave none, `fallback` says why, else `note` what the lineage says of them."""
+
+    texts: tuple[str, ...] = ()
+    note: str = ""
+    fallback: str = ""
+
+    def told(self, origin: str) -> str:
+        """Where the question comes from, as the lineage says it: `origin` is where it does by the rules."""
+        if self.fallback:
+            return f"{origin} in place of the model: {self.fallback}".strip()
+        return self.note or origin
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What is counted of it."""
+        return (ModelFallback(self.fallback.partition(": ")[0]),) if self.fallback else ()
 
 
-def of_side(model: str, prompt: str, snippet: Snippet, entity: Entity, base: KnowledgeBase, language: str, side: str) -> tuple[tuple[str, ...], str]:
-    """The wordings of a snippet's question that a side may use, and what its lineage says of them; none, and why, where the model gave none."""
+def of_side(model: str, prompt: str, snippet: Snippet, entity: Entity, base: KnowledgeBase, language: str, side: str) -> OfSide:
+    """The wordings of a snippet's question that a side may use, or why the model gave none."""
     try:
         found = wordings(model, prompt, str(snippet.title), snippet.domain, entity.name, base, language)
     except llm.LlmError as error:
-        return (), f"in place of the model: {error}"
+        return OfSide(fallback=str(error))
     if found.sides[side]:
-        return found.sides[side], f"llm ({found.tokens} tokens for {sum(map(len, found.sides.values()))} wordings)"
+        return OfSide(found.sides[side], f"llm ({found.tokens} tokens for {sum(map(len, found.sides.values()))} wordings)")
     why = ", ".join(f"{reason} {number}" for reason, number in sorted(found.refused.items()))
-    return (), f"in place of the model: {'refused: ' + why if why else 'no wordings'}"
-
-
-def told(origin: str, of_model: str) -> str:
-    """Where a wording comes from, as the lineage says it: `origin` is where it does by the rules."""
-    return of_model if of_model.startswith("llm ") else f"{origin} {of_model}".strip()
-
-
-def fallback_from(reason: str) -> str | None:
-    """Why rules worded a question that a model was to word, read from its remark in the lineage; None where none did."""
-    match = _INSTEAD.search(reason)
-    return None if match is None else match[1]
+    return OfSide(fallback=f"refused: {why}" if why else "no wordings")
 
 
 @lru_cache(maxsize=1 << 13)

@@ -283,7 +283,7 @@ class Knowledge(DialoguePerturber):
                     said, reply = styled(other.question, dialogue, "user"), styled(other.answer, dialogue, "system")
                     pairs[spot.gap] = [other._replace(question=said, answer=reply)]
         inserted = insert(dialogue, pairs, self.continues)
-        return PerturbResult(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons)
+        return PerturbResult(inserted.turns, dialogue.goal, self._left_out(dialogue, max(pairs)), inserted.reasons, inserted.events)
 
     def _base(self, language: str) -> KnowledgeBase:
         return load(self.knowledge) if self.knowledge else own_base(language)
@@ -362,9 +362,10 @@ class Knowledge(DialoguePerturber):
         real: Sequence[str] = ()
         if self.bank and rng.chance(self.bank_share):
             real = banks.load(self.bank, self.knowledge).wordings(snippet, entity.name, language, side)
-        origin = ""
+        by_model = modelled.OfSide()
         if self.engine == "llm" and not real:
-            real, origin = modelled.of_side(self.model, self.prompt, snippet, entity, self._base(language), language, side)
+            by_model = modelled.of_side(self.model, self.prompt, snippet, entity, self._base(language), language, side)
+            real = by_model.texts
         worded = question(
             snippet, entity, surface, choice.reference, "more" if number else spot.move, language, side, real, rng, Manner(self.frame, self.lead)
         )
@@ -372,7 +373,7 @@ class Knowledge(DialoguePerturber):
         called = surface or (shown(entity.name) if entity.name else "")
         if choice.reference == "name" and "".join(called.split()).casefold() not in "".join(text.split()).casefold():
             return None  # this wording has no place for the name
-        worded = worded._replace(text=styled(text, dialogue, "user"), origin=modelled.told(worded.origin, origin))
+        worded = worded._replace(text=styled(text, dialogue, "user"), origin=by_model.told(worded.origin), events=by_model.events)
         return worded if len(text) > 3 else None
 
     def _pair(self, dialogue: Dialogue, spot: Spot, choice: _Choice, worded: Question, last: bool, rng: Rng) -> Pair:
@@ -391,6 +392,7 @@ class Knowledge(DialoguePerturber):
             acts=(Act(ANSWER, snippet.domain), *acts),
             knowledge=(snippet,),
             note=note,
+            events=worded.events,
         )
 
     def _closing(self, dialogue: Dialogue, spot: Spot, domain: str, side: str, last: bool, rng: Rng) -> tuple[str, tuple[Act, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from dialmill.perturbers.core.events import Event
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.insertion.knowledge import chinese, english
@@ -42,12 +43,14 @@ WRITTEN = Manner()
 
 
 class Question(NamedTuple):
-    """A worded question: what is said, the plain wording, whether "yes" answers it as it does the title, and where the wording is from."""
+    """A worded question: what is said, the plain wording, whether "yes" answers it as it does the title, where the wording is from, and what is
+    counted of it."""
 
     text: str
     plain: str
     aligned: bool
     origin: str
+    events: tuple[Event, ...] = ()
 
 
 def side_of(split: str | None) -> str:
