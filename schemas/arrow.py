@@ -197,7 +197,7 @@ def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def read_rows(where: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file as plain records, equal to the parsed lines of its JSONL twin.
+    """The rows of a Parquet file as plain records, equal to the parsed lines of its JSONL form.
 
     Args:
         where: a path, or a binary file object that can seek.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dialmill.pipelines.benchmarks import registry
 from dialmill.pipelines.core.errors import InputError, UsageError
-from dialmill.pipelines.core.predictor import Made, Task
+from dialmill.pipelines.core.predictor import Predictions, Task
 
 
 def names() -> list[str]:
@@ -17,7 +17,7 @@ def names() -> list[str]:
     return [name for name in registry.REGISTRY.entries if registry.get(name).predictor() is not None]
 
 
-def predict(benchmark: str, gold: str, suite: str | None = None, split: str = "test", baseline: str | None = None) -> Made:
+def predict(benchmark: str, gold: str, suite: str | None = None, split: str = "test", baseline: str | None = None) -> Predictions:
     """The predictions of a baseline.
 
     Raises:

@@ -17,6 +17,6 @@ def places(dialogue: Dialogue, min_context: int) -> list[int]:
 
 
 def cut(dialogue: Dialogue, seed: int, subtask: int, min_context: int) -> int | None:
-    """The keyed cut of a conversation for a subtask, None if there is no place for one. Subtask 5 is subtask 1 with knowledge beside it."""
+    """The seeded cut of a conversation for a subtask, None if there is no place for one. Subtask 5 is subtask 1 with knowledge beside it."""
     found = places(dialogue, min_context)
     return Rng(seed, STEP, dialogue.source_id, 1 if subtask == 5 else subtask).choice(found) if found else None

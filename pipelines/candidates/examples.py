@@ -68,7 +68,7 @@ def candidate_id(one: Option, form: Form) -> str:
 
 
 def fit_participants(text: str, count: int) -> str:
-    """A distractor of DSTC8 whose addressees are people of the example: a number that the context lacks would tell it from an answer (case B07)."""
+    """A distractor of DSTC8 whose addressees are people of the example: a number that the context lacks would tell it from an answer."""
     if "participant_" not in text:
         return text
     return _PARTICIPANT.sub(lambda found: found[0] if int(found[1]) < count else f"participant_{int(found[1]) % max(count, 1)}", text)

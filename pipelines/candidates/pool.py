@@ -1,7 +1,7 @@
 """The pool of candidates: every distinct utterance once, in flat files that each worker maps into memory once.
 
 A pool is sorted by the hash of its candidates' keys, so that it looks the same whoever built it, and is never held as Python objects: a million
-utterances are about 200 MB of files, of which a worker's memory holds the pages it touches (case B45).
+utterances are about 200 MB of files, of which a worker's memory holds the pages it touches.
 """
 
 from __future__ import annotations

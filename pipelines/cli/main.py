@@ -91,7 +91,7 @@ COMMANDS = {
     "score": Command("score", "score predictions: official metrics, robustness, consistency"),
     "predict-baseline": Command("predict", "predictions of a light baseline, as `score` takes them"),
     "validate": Command("validate", "check a file of a known kind, ours or a source's, record by record"),
-    "verify": Command("verify", "check an output folder against its manifest: files, books, records, overlaps"),
+    "verify": Command("verify", "check an output folder against its manifest: files, counts, records, overlaps"),
     "report": Command("report", "write an output folder's report.html again"),
     "show": Command("show", "a source dialogue and its variants side by side"),
     "list": Command("list", "what this installation knows"),

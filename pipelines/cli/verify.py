@@ -95,20 +95,20 @@ def _check_counts(manifest: dict[str, Any], findings: Findings) -> None:
         came, went = stage["in"] + stage["made"], stage["out"] + sum(stage["rejected"].values())
         if came != went:
             name = stage["name"]
-            findings.problems.append(f"manifest.json: the books of stage {name!r} don't balance: {came} in and made, {went} out and rejected")
+            findings.problems.append(f"manifest.json: the counts of stage {name!r} are not consistent: {came} in and made, {went} out and rejected")
     records = {item["path"]: item["records"] for item in manifest["outputs"]}
     for stage in manifest["stages"]:
         name, rejected = stage["name"], sum(stage["rejected"].values())
         written = [records[path] for split in SPLITS if (path := f"dialogues/{name}/{split}.jsonl") in records]
         if written and sum(written) != stage["out"]:
-            findings.problems.append(f"manifest.json: suite {name!r} has {sum(written)} records, its books say {stage['out']}")
+            findings.problems.append(f"manifest.json: suite {name!r} has {sum(written)} records, its stage counts {stage['out']}")
         # A turn that a suite leaves alone, and a test dialogue that isn't hard, are no rejects: they stand in their files.
         if name in (*manifest["recipe"].get("suites", ()), "read", "filter", "split") and records.get(f"rejects/{name}.jsonl", 0) != rejected:
-            findings.problems.append(f"manifest.json: rejects/{name}.jsonl has not the {rejected} records that the books say")
+            findings.problems.append(f"manifest.json: rejects/{name}.jsonl has not the {rejected} records that its stage rejected")
     for path, number in records.items():
         if path.endswith(".parquet") and number != records.get(path.removesuffix(".parquet") + ".jsonl"):
-            findings.problems.append(f"manifest.json: {path} has not as many records as its JSONL twin")
-    findings.checked.append(f"the books of {len(manifest['stages'])} stages balance")
+            findings.problems.append(f"manifest.json: {path} has not as many records as its JSONL form")
+    findings.checked.append(f"the counts of {len(manifest['stages'])} stages are consistent")
 
 
 def _records(path: Path) -> Iterator[Dialogue]:

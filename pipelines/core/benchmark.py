@@ -178,9 +178,9 @@ class Benchmark(ABC):
         """The source as this benchmark reads it, where the recipe has a say in what it gives."""
         return source
 
-    def judge(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
+    def assess(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
         """A dialogue that passed the filters, with what its lineage says of it, and its priority: the sizes of splits take the lowest first, None for
-        a keyed hash.
+        a seeded hash.
 
         Raises:
             RecordError: this benchmark doesn't take it.

@@ -23,7 +23,7 @@ class Task(NamedTuple):
     baseline: str
 
 
-class Made(NamedTuple):
+class Predictions(NamedTuple):
     """A prediction file: its content, its schema, how much it predicts, and what it was trained on."""
 
     content: bytes
@@ -37,4 +37,4 @@ class Predictor(Protocol):
 
     BASELINES: tuple[str, ...]  #: the first is the default
 
-    def predict(self, task: Task) -> Made: ...
+    def predict(self, task: Task) -> Predictions: ...

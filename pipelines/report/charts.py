@@ -47,9 +47,9 @@ def perturbation_charts(facts: Facts) -> list[Chart]:
 
 def _hard(suites: Mapping[str, SuiteFacts]) -> Chart:
     """What makes the dialogues of test_hard hard."""
-    told = {name: {reason: number for reason, number in found.hard.items() if reason != "difficulty"} for name, found in suites.items()}
+    reasons = {name: {reason: number for reason, number in found.hard.items() if reason != "difficulty"} for name, found in suites.items()}
     every: dict[str, int] = {}
-    for table in told.values():
+    for table in reasons.values():
         for reason, number in table.items():
             every[reason] = every.get(reason, 0) + number
     return Chart(
@@ -59,7 +59,7 @@ def _hard(suites: Mapping[str, SuiteFacts]) -> Chart:
         "counts",
         [{"label": item["label"], "n": item["n"]} for item in _ranked({"": every})][:MOST],
         ["suite", "reason", "dialogues"],
-        [[item["suite"], item["label"], item["n"]] for item in _ranked(told)],
+        [[item["suite"], item["label"], item["n"]] for item in _ranked(reasons)],
         {"things": "dialogues"},
     )
 

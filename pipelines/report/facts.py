@@ -194,9 +194,9 @@ def _add_variant(found: SuiteFacts, record: Dialogue) -> None:
 
 
 def _add_errors(found: SuiteFacts, turn: Turn, language: str, condition: str) -> None:
-    heard = errors(turn.source_text, turn.utterance, language) if turn.original is not None else None
-    rate, wrong = (heard.rate, heard.total) if heard else (0.0, 0)
-    said = heard.length if heard else len(_words(turn.utterance, language))
+    counted = errors(turn.source_text, turn.utterance, language) if turn.original is not None else None
+    rate, wrong = (counted.rate, counted.total) if counted else (0.0, 0)
+    said = counted.length if counted else len(_words(turn.utterance, language))
     if condition not in found.errors:
         found.errors[condition], found.error_words[condition] = Histogram(0.1, 11), [0, 0]
     found.errors[condition].add(rate)

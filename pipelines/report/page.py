@@ -148,7 +148,7 @@ def _suites(manifest: dict[str, Any], facts: Facts) -> list[dict[str, Any]]:
 
 
 def _flow(manifest: dict[str, Any], trunk: bool) -> list[list[dict[str, Any]]]:
-    """The books as groups of bars. The stages of a group pass the same records on, and share a scale."""
+    """The counts of all stages as groups of bars. The stages of a group pass the same records on, and share a scale."""
     groups: list[list[dict[str, Any]]] = []
     named = {"trunk": [stage for stage in manifest["stages"] if stage["name"] in _TRUNK]}
     rank = {suite: place for place, suite in enumerate(manifest["recipe"].get("suites", []))}
@@ -180,10 +180,10 @@ def _bar(stage: dict[str, Any], scale: int) -> dict[str, Any]:
 
 
 def _rejects(manifest: dict[str, Any], facts: Facts) -> list[dict[str, Any]]:
-    books = {stage["name"]: stage["rejected"] for stage in manifest["stages"]}
+    rejected = {stage["name"]: stage["rejected"] for stage in manifest["stages"]}
     found = []
     for path, samples in facts.rejects.items():
-        counts = books.get(path.removeprefix("rejects/").removesuffix(".jsonl"), {})
+        counts = rejected.get(path.removeprefix("rejects/").removesuffix(".jsonl"), {})
         reasons = sorted(samples, key=lambda reason: (-counts.get(reason, 0), reason))
         found.append(
             {"path": path, "total": sum(counts.values()), "reasons": [(reason, counts.get(reason, 0), samples[reason]) for reason in reasons]}

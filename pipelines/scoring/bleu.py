@@ -1,7 +1,7 @@
 """Corpus BLEU from sums of n-gram counts, so that subsets and bootstrap samples cost nothing.
 
 Tokens are sacrebleu's ("13a"; "zh" for Chinese), and so are the formula and the smoothing (exponential), with effective order: in a corpus without
-any 4-gram the longest n-grams there are decide, so that text equal to its reference scores 100 however short it is (case B41).
+any 4-gram the longest n-grams there are decide, so that text equal to its reference scores 100 however short it is.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def unique(pairs: Iterable[tuple[T, Any]], path: str, what: str) -> dict[T, Any]
 
 
 def check_ids(gold: Sequence[T], guessed: Iterable[T], path: str, what: str, known: Iterable[T] = ()) -> None:
-    """Gold and predictions must be about the same records (case B40).
+    """Gold and predictions must be about the same records.
 
     Args:
         gold: the ids to be predicted, in order.

@@ -196,8 +196,8 @@ class TurnScorer(Scorer):
                 if due is not None:
                     row |= {"intents": 1, "intents_right": due == (due if guess is None else _guessed_intent(guess))}
             if out_of_domain and said_labels:
-                there, told = OOS in turn.turn.labels, OOS in (turn.turn.labels if guess is None else guess.get("labels", ()))
-                row |= {"ood_right": there and told, "ood_extra": told and not there, "ood_missed": there and not told}
+                there, found = OOS in turn.turn.labels, OOS in (turn.turn.labels if guess is None else guess.get("labels", ()))
+                row |= {"ood_right": there and found, "ood_extra": found and not there, "ood_missed": there and not found}
             if field and turn.answer is not None:
                 due_text = self.reference(turn, field)
                 text = due_text if guess is None else str(guess[field])

@@ -130,7 +130,7 @@ class JoinAndParse(Stage):
             refused = refusal(dialogue, source, self.recipe)
             if refused is not None:
                 raise refused
-            dialogue, priority = self.benchmark.judge(dialogue, extra, self.recipe, self.seed)
+            dialogue, priority = self.benchmark.assess(dialogue, extra, self.recipe, self.seed)
         except RecordError as refused:
             yield self._reject("filter", refused, first, source_id)
             return

@@ -138,6 +138,25 @@ def test_tampered_labels_are_found(change: Any, told: str, english: Path, tmp_pa
         assert result.code == 1 and told in result.err, result
 
 
+def test_gold_goes_with_predictions_that_their_benchmark_compares(english: Path, tmp_path: Path) -> None:
+    gold = english / "release/data_eval/test"
+    refused = call("validate", english / "manifest.json", "--gold", gold)
+    assert refused.code == 2 and "--gold is for files of dstc9-labels, predictions-dstc9" in refused.err and "is of manifest" in refused.err
+    path = tmp_path / "guesses.json"
+    path.write_text(json.dumps(read(gold / "labels.json")[1:]), "utf-8")
+    told = call("validate", path, "--schema", "predictions-dstc9", "--gold", gold)
+    assert told.code == 1 and "the two go together" in told.err
+    assert "has neither logs.json nor labels.json" in call("validate", path, "--gold", tmp_path).err
+
+
+def test_labels_beside_broken_logs_are_not_compared(english: Path, tmp_path: Path) -> None:
+    shutil.copytree(english / "release/data_eval", tmp_path / "data")
+    (tmp_path / "data/test/logs.json").write_text("[[{", "utf-8")
+    alone = call("validate", tmp_path / "data/test/labels.json")
+    assert alone.code == 0 and "not compared with logs.json" in alone.out
+    assert "is cut off" in call("validate", tmp_path / "data").err
+
+
 def test_a_leak_is_found(english: Path, tmp_path: Path) -> None:
     from dialmill.pipelines.benchmarks.dstc9.check import check_release
 

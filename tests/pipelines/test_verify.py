@@ -17,7 +17,7 @@ from .tools import DATA, call, hashes, manifest, records
 def test_fresh_folders_pass(folder: Path) -> None:
     result = call("verify", folder)
     assert result.code == 0 and result.err == "", result
-    for word in ("files are as they were written", "books", "each source in one split", "overlap"):
+    for word in ("files are as they were written", "counts", "each source in one split", "overlap"):
         assert word in result.out
     told = json.loads(call("verify", folder, "--json", "-").out)
     assert told["ok"] is True and told["problems"] == []
@@ -86,7 +86,7 @@ def _one_out_less(made: dict[str, Any]) -> None:
     _stage(made, "filter")["out"] -= 1
 
 
-def _balanced_lie(made: dict[str, Any]) -> None:
+def _consistent_lie(made: dict[str, Any]) -> None:
     stage = _stage(made, "typos")
     stage["in"] += 1
     stage["out"] += 1
@@ -107,12 +107,12 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "has no manifest.json"),
     "cut manifest": (lambda folder: (folder / "manifest.json").write_bytes((folder / "manifest.json").read_bytes()[:500]), "is cut off"),
-    "manifest without books": (lambda folder: _edit(folder, lambda made: made.pop("stages")), "stages"),
-    "unbalanced books": (lambda folder: _edit(folder, _one_out_less), "'filter' don't balance"),
-    "balanced lie": (lambda folder: _edit(folder, _balanced_lie), "suite 'typos'"),
+    "manifest without counts": (lambda folder: _edit(folder, lambda made: made.pop("stages")), "stages"),
+    "inconsistent counts": (lambda folder: _edit(folder, _one_out_less), "'filter' are not consistent"),
+    "consistent lie": (lambda folder: _edit(folder, _consistent_lie), "suite 'typos'"),
     "hidden rejects": (lambda folder: _edit(folder, _hidden_rejects), "rejects/filter.jsonl"),
     "record count": (lambda folder: _edit(folder, lambda made: _recount(made, {"release/standard/hotel.test.soloist": 3})), "the manifest says 3"),
-    "twin count": (lambda folder: _edit(folder, lambda made: made["outputs"][4].update(records=99)), "JSONL twin"),
+    "twin count": (lambda folder: _edit(folder, lambda made: made["outputs"][4].update(records=99)), "JSONL form"),
     "overlap": (lambda folder: _edit(folder, lambda made: made.update(overlap={"train/test": {"exact": 5}})), "overlap"),
     "unknown schema": (lambda folder: _edit(folder, lambda made: made["outputs"][1].update(schema="dialog")), "'dialog'"),
     "record cut out": (_cut_record, TEST),
@@ -133,6 +133,14 @@ def test_tampering_is_found(name: str, raddle: Path, tmp_path: Path) -> None:
     assert words in result.err, result.err
     if name != "no manifest":
         assert json.loads(call("verify", folder, "--json", "-").out)["ok"] is False
+
+
+def test_a_release_of_an_unknown_benchmark_is_checked_as_far_as_it_can_be(raddle: Path, tmp_path: Path) -> None:
+    """A plug-in's output, where the plug-in is not installed."""
+    shutil.copytree(raddle, tmp_path / "out")
+    _edit(tmp_path / "out", lambda made: made.update(benchmark="elsewhere"))
+    result = call("verify", tmp_path / "out")
+    assert result.code == 0 and "has no benchmark 'elsewhere'" in result.out and "are as they were written" in result.out
 
 
 def test_a_report_may_be_written_again(raddle: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from dialmill.schemas import Dialogue, Edit, Step
 from dialmill.schemas.arrow import arrow_schema, complete_params, table, write_parquet
 from dialmill.schemas.dialogue import encode
+from dialmill.schemas.kinds import ANY, FileKind, by_content, by_name
 from dialmill.schemas.validate import (
     JsonError,
     Problem,
@@ -375,3 +376,28 @@ def test_kind_of_a_prediction_document_is_told_by_its_keys(name: str, tmp_path: 
     path.write_text(json.dumps(good(name)[0]), "utf-8")
     report = validate_file(path)
     assert (report.schema, report.ok) == (name, True)
+
+
+def test_the_kind_with_most_keys_in_common_wins() -> None:
+    wide = FileKind("wide", ([{"id": ANY}],), ("*.json",))
+    narrow = FileKind("narrow", ([{"id": ANY, "parts": [{"text": ANY}]}],), ("part_*.json",))
+    for kinds in ((wide, narrow), (narrow, wide)):
+        assert by_content(kinds, [{"id": 1, "parts": [{"text": "a"}]}], lines=False) == "narrow"
+        assert by_content(kinds, [{"id": 1, "parts": []}], lines=False) == "wide"
+        assert by_content(kinds, [{"id": 1, "parts": "a"}], lines=False) == "wide"
+        assert by_name(kinds, Path("release/part_1.json"), lines=False) == "narrow"
+        assert by_name(kinds, Path("release/all.json"), lines=False) == "wide"
+    assert by_content((wide, narrow), [], lines=False) is None and by_content((wide,), {"id": 1}, lines=False) is None
+    assert by_content((wide,), [{"id": 1}], lines=True) is None and by_name((wide,), Path("a.jsonl"), lines=True) is None
+
+
+def test_a_kind_may_be_exact_and_look_below_any_key() -> None:
+    exact = FileKind("exact", ({"pairs": ANY}, {"language": ANY, "pairs": ANY}), exact=True)
+    assert by_content((exact,), {"pairs": []}, lines=False) == by_content((exact,), {"pairs": [], "language": "en"}, lines=False) == "exact"
+    assert by_content((exact,), {"pairs": [], "more": 1}, lines=False) is None
+    below = FileKind("below", ({ANY: {ANY: {"docs": ANY}}},))
+    assert by_content((below,), {"hotel": {"1": {"docs": {}}}}, lines=False) == "below"
+    for other in ({}, {"hotel": {}}, {"hotel": {"1": []}}, {"hotel": {"1": {"name": "a"}}}, [], 3, None):
+        assert by_content((below,), other, lines=False) is None
+    nested = FileKind("nested", ([[{"speaker": ANY}]],))
+    assert by_content((nested,), [[], [{"speaker": "U"}]], lines=False) == "nested", "an array that holds nothing tells nothing"

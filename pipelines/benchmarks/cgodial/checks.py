@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 from dialmill.pipelines.core.checked import Checked
 
-#: Faults told of a file, at most.
+#: At most so many faults of a file are named.
 _MOST = 20
 
 
-def found(told: str, faults: Iterator[str]) -> Checked:
+def found(sound: str, faults: Iterator[str]) -> Checked:
     """The first faults, or what holds where there are none."""
     problems = [fault for fault, _ in zip(faults, range(_MOST), strict=False)]
-    return Checked([] if problems else [told], problems)
+    return Checked([] if problems else [sound], problems)
 
 
 def load(path: Path) -> Any:

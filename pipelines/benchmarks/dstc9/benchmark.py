@@ -95,9 +95,9 @@ class Dstc9Track1(Benchmark):
             at = made.order + bytes([place])
             hide = context.hides_labels(record)
             pieces = list(_pieces(_FOLDERS[split], kept, at, hide))
-            twins = [one for one in kept if one.twin]
-            if split == "test" and twins:
-                pieces += _pieces(_TWINS, twins, at, hide)
+            ambiguous = [one for one in kept if one.ambiguous]
+            if split == "test" and ambiguous:
+                pieces += _pieces(_TWINS, ambiguous, at, hide)
             yield from repeated(pieces, [*([FEW] if made.few else []), *([HARD] if record.dialogue_id in made.hard else [])])
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
@@ -178,7 +178,7 @@ def output_schema(domains: Sequence[str]) -> dict[str, Any]:
         },
         "required": ["domain", "entity_id", "doc_id"],
     }
-    told = {"knowledge": {"type": "array", "minItems": 1, "items": snippet}, "response": {"type": "string", "minLength": 1}}
+    named = {"knowledge": {"type": "array", "minItems": 1, "items": snippet}, "response": {"type": "string", "minLength": 1}}
     return {
         "$schema": "https://json-schema.org/draft/2019-09/schema",
         "type": "array",
@@ -187,6 +187,6 @@ def output_schema(domains: Sequence[str]) -> dict[str, Any]:
             "properties": {"target": {"type": "boolean"}},
             "required": ["target"],
             "if": {"properties": {"target": {"const": True}}},
-            "then": {"properties": told, "required": ["knowledge", "response"]},
+            "then": {"properties": named, "required": ["knowledge", "response"]},
         },
     }

@@ -58,9 +58,9 @@ def check_split(folder: Path, labels: Path | None = None, gold: bool = True) -> 
 
 
 def check_file(path: Path, schema: str, sound: Callable[[Path], bool]) -> Checked:
-    """What `dialmill validate` asks of a file: of a split's labels that they fit what stands beside them, of a knowledge base its remarks."""
+    """What `dialmill validate` asks of a file: of a split's labels that they fit what stands beside them, of a knowledge base what to know of it."""
     if schema == KNOWLEDGE:
-        return Checked(remarks(path))
+        return Checked(warnings(path))
     logs = path.with_name("logs.json")
     if schema != LABELS or path.name != "labels.json":
         return Checked()
@@ -115,7 +115,7 @@ def _turns(logs: Sequence[Any], shown: str) -> list[str]:
 
 
 def inconsistent(logs: Sequence[Any], labels: Sequence[Any], base: KnowledgeBase, shown: str = "labels.json") -> list[str]:
-    """Turns that are labelled as no target although what answers them, in a longer instance of the dialogue, is a snippet's body (case B32)."""
+    """Turns that are labelled as no target although what answers them, in a longer instance of the dialogue, is a snippet's body."""
     bodies = {title_key(str(one.body)) for one in base.snippets() if len(str(one.body).split()) > 3 or len(str(one.body)) > 8}
     replies: dict[tuple[str, ...], set[str]] = {}
     for log in logs:
@@ -131,8 +131,8 @@ def inconsistent(logs: Sequence[Any], labels: Sequence[Any], base: KnowledgeBase
     return found[:_SHOWN]
 
 
-def remarks(knowledge: Path) -> list[str]:
-    """What to know of a knowledge base that isn't wrong as a file: titles that stand twice in one entity (case B33), which can't be asked about."""
+def warnings(knowledge: Path) -> list[str]:
+    """What to know of a knowledge base that isn't wrong as a file: titles that stand twice in one entity, which can't be asked about."""
     base = _load(knowledge, [])
     if not base.repeated:
         return []

@@ -14,11 +14,11 @@ _SPEAKERS = {"user": "U", "system": "S"}
 
 
 class Instance(NamedTuple):
-    """One element of logs.json and the element of labels.json that belongs to it; `twin` where an earlier entity answers the question as well."""
+    """One element of logs.json and the element of labels.json that belongs to it; `ambiguous` where an earlier entity answers the question too."""
 
     log: list[dict[str, str]]
     label: dict[str, Any]
-    twin: bool
+    ambiguous: bool
 
 
 def instances(dialogue: Dialogue, source: str | None = None) -> Iterable[Instance]:

@@ -14,7 +14,7 @@ from dialmill.perturbers.core.matcher import Cut, Index, key_of, prefixes_of
 from dialmill.pipelines.baselines.linear import Example, LinearClassifier, context_features
 from dialmill.pipelines.baselines.rankers import RANKERS, ranker
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.predictor import Made, Task
+from dialmill.pipelines.core.predictor import Predictions, Task
 
 #: How snippets are ranked.
 BASELINES: tuple[str, ...] = ("bm25", *sorted(set(RANKERS) - {"bm25"}))
@@ -72,7 +72,7 @@ class Knowledge:
         return [options[place] for place in order[:_LISTED]]
 
 
-def predict(task: Task) -> Made:
+def predict(task: Task) -> Predictions:
     """A list in the order of logs.json: the schema predictions-dstc9."""
     folder = _folder(task.gold, task.split, "logs.json")
     trained_on = _folder(task.gold, "train", "labels.json")
@@ -94,7 +94,7 @@ def predict(task: Task) -> Made:
         listed = [{"domain": one.domain, "entity_id": "*" if one.entity == "*" else int(one.entity), "doc_id": int(one.doc)} for one in snippets]
         made.append({"target": True, "knowledge": listed, "response": snippets[0].body})
     content = b"[\n" + b",\n".join(msgspec.json.encode(one) for one in made) + b"\n]\n"
-    return Made(content, "predictions-dstc9", len(made), f"{len(logs)} instances of {trained_on.name}")
+    return Predictions(content, "predictions-dstc9", len(made), f"{len(logs)} instances of {trained_on.name}")
 
 
 def _folder(gold: Path, split: str, file: str) -> Path:

@@ -118,7 +118,7 @@ class Dstc9(Scorer):
             row |= {"mrr": 1.0 / (hits.index(True) + 1), "r1": hits[0], "r5": 1}
         due, said = sentences.normalised(label["response"]), sentences.normalised(guess["response"])
         if due and due == said and not self.settings.official:
-            return row | dict.fromkeys(_GENERATION, 1.0)  # what says the same scores 1, however short it is (case B41)
+            return row | dict.fromkeys(_GENERATION, 1.0)  # what says the same scores 1, however short it is
         bleu = sentences.sentence_bleu(said, due)
         rouge = sentences.rouge(said, due)
         meteor = self.meteor.score(said, due) if self.meteor is not None else 0.0

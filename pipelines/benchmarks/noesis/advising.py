@@ -191,7 +191,7 @@ class WordConversations(Stage):
             return [("case2", recipe.test_cuts), *([(CASE1, recipe.test_cuts)] if chance >= recipe.overlap_share else [])]
         total = min(recipe.partials, recipe.partials_each * len(training))
         share, rest = divmod(total, len(training))
-        # The first ones of a keyed order take one more, so that the total is met.
+        # The first ones of a seeded order take one more, so that the total is met.
         ranked = sorted(training, key=lambda one: key_number(self.seed, "partials@1", one))
         sets = [("", share + (source_id in ranked[:rest]))]
         fraction = recipe.fractions.get("test", 0.0) / max(recipe.fractions.get("train", 1.0), 1e-9)

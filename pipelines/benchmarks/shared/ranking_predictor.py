@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from dialmill.pipelines.baselines.rankers import RANKERS, Ranker, Searcher, ranker
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.predictor import Made, Task
+from dialmill.pipelines.core.predictor import Predictions, Task
 
 BASELINES: tuple[str, ...] = ("tfidf", *sorted(set(RANKERS) - {"tfidf"}))
 _SPLITS = {"valid": "dev"}
@@ -25,7 +25,7 @@ _LISTED = 100
 _FITTED = 20_000
 
 
-def predict(task: Task) -> Made:
+def predict(task: Task) -> Predictions:
     """A list of examples with their ranked candidates: the schema predictions-noesis."""
     files = _files(task.gold, _SPLITS.get(task.split, task.split))
     if not files:
@@ -40,7 +40,7 @@ def predict(task: Task) -> Made:
     searcher = Searcher([text for _, text in shared], language) if shared else None
     ranked = [_ranked(one, model, searcher, shared, language, suite.endswith("subtask_4")) for one in examples]
     content = b"[\n" + b",\n".join(msgspec.json.encode(one) for one in ranked) + b"\n]\n"
-    return Made(content, "predictions-noesis", len(ranked), "the candidates themselves")
+    return Predictions(content, "predictions-noesis", len(ranked), "the candidates themselves")
 
 
 def _files(gold: Path, split: str) -> dict[str, Path]:

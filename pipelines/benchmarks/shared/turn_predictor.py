@@ -12,7 +12,7 @@ from dialmill.pipelines.baselines.rankers import Searcher
 from dialmill.pipelines.baselines.tracker import Tracker
 from dialmill.pipelines.baselines.trained import labelled_turns, train_classifier
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.predictor import Made, Task
+from dialmill.pipelines.core.predictor import Predictions, Task
 from dialmill.pipelines.scoring.soloist import delexicalised
 from dialmill.schemas import STANDARD, Dialogue, Turn
 from dialmill.schemas.dialogue import SlotValues, decode
@@ -43,7 +43,7 @@ class _Models(NamedTuple):
     answers: _Answers | None
 
 
-def predict(task: Task) -> Made:
+def predict(task: Task) -> Predictions:
     """A line for every user turn of the wanted suites: the schema predictions-state, or predictions-labels where the training part has no states."""
     root = task.gold / "dialogues"
     if not root.is_dir():
@@ -70,7 +70,7 @@ def predict(task: Task) -> Made:
             states = states or known[key].tracker is not None
             lines += [msgspec.json.encode(line) for line in _predicted(dialogue, known[key])]
     schema = "predictions-state" if states else "predictions-labels"
-    return Made(b"".join(line + b"\n" for line in lines), schema, len(lines), f"{len(clean)} dialogues of {STANDARD}/train")
+    return Predictions(b"".join(line + b"\n" for line in lines), schema, len(lines), f"{len(clean)} dialogues of {STANDARD}/train")
 
 
 def _read(path: Path, most: int | None = _MOST) -> Iterator[Dialogue]:

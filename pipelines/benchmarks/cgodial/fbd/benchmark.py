@@ -83,13 +83,13 @@ class CgodialFbd(Benchmark):
         if clean is None:
             return
         variants = [one for one in made.records if one.suite == ASR]
-        heard = msgspec.msgpack.decode(extra, type=list[list[str]]) if extra else transcripts(clean, variants)
+        transcribed = msgspec.msgpack.decode(extra, type=list[list[str]]) if extra else transcripts(clean, variants)
         folder = f"release/data/{scenario(clean)}"
         file = f"{folder}/{LOGS if extra else WALKS}"
-        line = keyed(clean.source_id, log_turns(clean, heard))
+        line = keyed(clean.source_id, log_turns(clean, transcribed))
         if context.hides_labels(clean):
             yield Out(f"labels/{file}", order, 1, line)
-            line = keyed(clean.source_id, log_turns(clean, heard, labels=False))
+            line = keyed(clean.source_id, log_turns(clean, transcribed, labels=False))
         yield Out(file, order, 1, line)
         yield Out(f"{folder}/{SPLITS[str(clean.split)]}_ids.json", order, 1, msgspec.json.encode(clean.source_id))
         if made.few:
@@ -102,8 +102,8 @@ class CgodialFbd(Benchmark):
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         paths = [one.path for one in job.inputs if one.source == "flow"]
         seen = runner.apply("find intents", SeenIntents(), records)
-        told = runner.apply("read intents", GivenIntents(), runner.create("flow files", paths))
-        joined = runner.group("bring scenarios together", runner.flatten("all intents", [seen.main, told.main]))
+        given = runner.apply("read intents", GivenIntents(), runner.create("flow files", paths))
+        joined = runner.group("bring scenarios together", runner.flatten("all intents", [seen.main, given.main]))
         return [runner.apply("write intents", WriteIntents(job.recipe.few_shot), joined)]
 
     def schema_of(self, path: str, blind: bool) -> str | None:

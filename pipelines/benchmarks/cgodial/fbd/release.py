@@ -27,12 +27,12 @@ def node_of(turn: Turn) -> str | None:
     return next((label[len(NODE) :] for label in turn.labels if label.startswith(NODE)), None)
 
 
-def log_turns(dialogue: Dialogue, heard: Sequence[Sequence[str]], labels: bool = True) -> list[dict[str, object]]:
+def log_turns(dialogue: Dialogue, transcribed: Sequence[Sequence[str]], labels: bool = True) -> list[dict[str, object]]:
     """The turns as a log has them: what the system says, and what the user answers.
 
     Args:
-        heard: the transcripts of each user turn, in order.
-        labels: whether intents and actions are told.
+        transcribed: the transcripts of each user turn, in order.
+        labels: whether intents and actions are written.
     """
     found: list[dict[str, object]] = []
     users = 0
@@ -43,7 +43,7 @@ def log_turns(dialogue: Dialogue, heard: Sequence[Sequence[str]], labels: bool =
             continue
         if not found or "usr_query" in found[-1]:
             found.append({})
-        found[-1] |= {"usr_query": turn.utterance, **({"usr_intent": node} if node is not None else {}), "asr_results": list(heard[users])}
+        found[-1] |= {"usr_query": turn.utterance, **({"usr_intent": node} if node is not None else {}), "asr_results": list(transcribed[users])}
         users += 1
     return found
 

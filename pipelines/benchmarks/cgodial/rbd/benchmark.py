@@ -34,7 +34,7 @@ from dialmill.pipelines.core.subsets import subset_files
 from dialmill.schemas import Dialogue, Step
 from dialmill.schemas.kinds import ANY, FileKind
 
-JUDGED = "mean_accuracy@1"
+ASSESSED = "mean_accuracy@1"
 
 
 class CgodialRbd(Benchmark):
@@ -64,7 +64,7 @@ class CgodialRbd(Benchmark):
             if one.source != "ecd":
                 raise InputError(one.shown, f"is of {one.source}, and cgodial-rbd reads the E-commerce Dialogue Corpus", "see data/ecd")
 
-    def judge(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
+    def assess(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
         assert isinstance(recipe, RetrievalRecipe)
         *context, answer = [turn.utterance for turn in dialogue.turns]
         if ambiguity.length(answer) < recipe.min_response:
@@ -76,8 +76,8 @@ class CgodialRbd(Benchmark):
         mean = ambiguity.accuracy(context, answer, wrong, dialogue.language)
         if mean > recipe.max_accuracy:
             raise RecordError("too_easy", f"the baselines' mean accuracy is {mean:.2f}, above {recipe.max_accuracy:g}: {answer}")
-        step = Step(JUDGED, None, None, "selected", reasons=(f"mean_accuracy: {mean:.3f}", f"near_equal_candidates: {len(given) - len(wrong)}"))
-        return dialogue.replace(lineage=(*dialogue.lineage, step)), ambiguity.priority(mean, key_number(seed, JUDGED, dialogue.source_id))
+        step = Step(ASSESSED, None, None, "selected", reasons=(f"mean_accuracy: {mean:.3f}", f"near_equal_candidates: {len(given) - len(wrong)}"))
+        return dialogue.replace(lineage=(*dialogue.lineage, step)), ambiguity.priority(mean, key_number(seed, ASSESSED, dialogue.source_id))
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, RetrievalRecipe)

@@ -30,7 +30,7 @@ _POOL = 2000
 
 
 class Responses:
-    """Some responses of each split, those with the lowest keyed numbers: the same whatever the order."""
+    """Some responses of each split, those with the lowest seeded numbers: the same whatever the order."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -110,10 +110,10 @@ class ChooseCandidates(Stage):
             yield "out", Reject("examples", "too_few_candidates", evidence, source_id=source_id).out().item(1)
             return
         counted.out += 1
-        heard = self._heard(clean)
+        spoken = self._as_spoken(clean)
         order = dialogue_order(clean)
         blind = self.recipe.held_out_labels and split == "test"
-        history = [turn.utterance for turn in heard.turns[:-1]]
+        history = [turn.utterance for turn in spoken.turns[:-1]]
         line = keyed(source_id, {"history": history, "true": [answer], "false": wrong})
         pieces = [Out(placed(f"release/{SPLITS[split]}.json", self.recipe.held_out_labels), order, 1, line)]
         if split == "test":
@@ -123,7 +123,7 @@ class ChooseCandidates(Stage):
         texts = [one.text for one in options]
         path = release_path("ecd", split, 1)
         self.counters.add(Counters(audit={path: audit.measure(history, texts, [texts.index(answer)], lambda word: 1.0)}))
-        messages = [("participant_1" if turn.speaker == "user" else "participant_2", turn.utterance, "", "") for turn in heard.turns[:-1]]
+        messages = [("participant_1" if turn.speaker == "user" else "participant_2", turn.utterance, "", "") for turn in spoken.turns[:-1]]
         example = Example(example_number(self.seed, source_id), order, split, 1, messages, [answer], [], [], "participant_2")
         for hidden in (False, True) if blind else (False,):
             place = f"labels/{path}" if blind and not hidden else path
@@ -131,7 +131,7 @@ class ChooseCandidates(Stage):
         for out in repeated(pieces, [*([FEW_SHOT] if given.few else []), *([TEST_HARD] if hard else [])]):
             yield "out", out.item(self.shards)
 
-    def _heard(self, clean: Dialogue) -> Dialogue:
+    def _as_spoken(self, clean: Dialogue) -> Dialogue:
         """The dialogue as the suite `spoken` has it; where that left it as it is, itself."""
         if self.spoken is None or not self.recipe.takes(SPOKEN, str(clean.split), clean.domains):
             return clean

@@ -14,8 +14,8 @@ from dialmill.pipelines.core.checked import Checked
 
 def check_release(root: Path, recipe: Mapping[str, Any]) -> Checked:
     """Slot-based dialogues: lists of splits, versions, and held-out questions."""
-    told = "release: every dialogue stands in one split, its versions differ in what is heard alone, held-out questions are met in testing alone"
-    return found(told, _slot_faults(root, recipe))
+    sound = "release: every dialogue stands in one split, its versions differ in what is heard alone, held-out questions are met in testing alone"
+    return found(sound, _slot_faults(root, recipe))
 
 
 def _slot_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:

@@ -111,8 +111,8 @@ def success(user: Turn, system: Turn) -> list[str]:
     if label or OOS in user.labels:
         return [label or OUT_OF_SCOPE]
     asked = {(act.domain, act.slot) for act in user.acts if act.act == "request" and act.slot is not None}
-    told = [act.slot for act in system.acts if act.act != "request" and act.slot is not None and (act.domain, act.slot) in asked]
-    return list(dict.fromkeys(told))
+    informed = [act.slot for act in system.acts if act.act != "request" and act.slot is not None and (act.domain, act.slot) in asked]
+    return list(dict.fromkeys(informed))
 
 
 def delexicalised(system: Turn) -> str:

@@ -218,8 +218,8 @@ class SlotScorer(Scorer):
         if self.settings.official:
             text = str({act: sorted(slots) for act, slots in said.items()})
             return all(slot in text for slot in due)
-        told = {_bare(slot) for slots in said.values() for slot in slots}
-        return all(_bare(slot) in told for slot in due)
+        named = {_bare(slot) for slots in said.values() for slot in slots}
+        return all(_bare(slot) in named for slot in due)
 
     def metrics(self, sums: Sums) -> dict[str, Floats]:
         if "turns" not in sums:
