@@ -2,7 +2,7 @@
 
 A perturber is a frozen dataclass; its fields are its options, with ranges checked at construction. `perturb` makes one variant of a
 dialogue. Most perturbers change one user turn at a time (`TurnPerturber`): `draw` makes the random choices, `apply` turns them into edits over
-the utterance, `checks.certify` says whether the labels still hold. A variant that fails is drawn again with the next attempt's key, and after
+the utterance, `checks.certify` says whether the labels still hold. A variant that fails is resampled with the next attempt's key, and after
 `tries` attempts the turn stays as it was and its lineage says why.
 """
 
@@ -49,7 +49,7 @@ class Skipped:
 
 #: The utterances of a dialogue: two variants are the same if these are.
 Texts = tuple[str, ...]
-#: How often a variant that repeats an earlier one is drawn again, and how far apart the keys of the draws lie.
+#: How often a variant that repeats an earlier one is resampled, and how far apart the keys of the draws lie.
 _REDRAWS, _STRIDE = 8, 1 << 20
 
 
@@ -183,7 +183,7 @@ class Perturber(ABC):
             raise TypeError(f"{self.name}: perturb takes a Dialogue{sentences}, not {type(dialogue).__name__}")
 
     def draw_variant(self, dialogue: Dialogue, seed: int, variant: int, seen: Set[Texts]) -> Variant:
-        """The variant, drawn again while its texts are among `seen`, those of the variants before it."""
+        """The variant, resampled while its texts are among `seen`, those of the variants before it."""
         for redraw in range(_REDRAWS):
             made = self.once(dialogue, seed, variant, redraw)
             if not seen or texts_of(made.record) not in seen or made.record.turns == dialogue.turns:

@@ -123,7 +123,7 @@ class Disfluency(TurnPerturber):
         made = super().make(dialogue, seed, variant)
         if made.turns != dialogue.turns:
             return made
-        # A variant that is its source to the letter is none: the first turn in keyed order that takes a disfluency gets one.
+        # A variant that is its source to the letter is none: the first turn in seeded random order that takes a disfluency gets one.
         locator = Locator(dialogue)
         fluent = [skip.turn for skip in made.skipped if skip.reason == "stays_fluent"]
         Rng(seed, self.step, dialogue.source_id, "first", variant).shuffle(fluent)

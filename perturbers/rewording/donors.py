@@ -1,7 +1,7 @@
-"""Paraphrase donors: user turns of other dialogues that say the same, whose wording is lent to this turn with this turn's values.
+"""Paraphrase donors: user turns of other dialogues that say the same, whose wording this turn takes with this turn's values.
 
-A corpus annotated with dialogue acts holds its own human paraphrases. The pool keeps, for every key of `wordings`, the wordings that may be lent:
-those made of plain words only, so that no name, no value and no matter of the other dialogue comes along.
+A corpus annotated with dialogue acts holds its own human paraphrases. The pool keeps, for every key of `wordings`, the wordings that other turns may
+take: those made of plain words only, so that no name, no value and no matter of the other dialogue comes along.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Origin(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Donor(msgspec.Struct, array_like=True, frozen=True):
-    """A wording that may be lent, as `wordings.Wording` has it."""
+    """A wording that other turns may take, as `wordings.Wording` has it."""
 
     literals: tuple[str, ...]
     units: tuple[str, ...]
@@ -66,7 +66,7 @@ class DonorPool(Pool):
                 continue
             analysis = Analysis(locator.view(turn), dialogue.turns[place - 1] if place else None, state_before(dialogue, place))
             for wording in (analysis.whole(), *analysis.sentences()):
-                if lendable(wording, dialogue.language):
+                if may_donate(wording, dialogue.language):
                     literals = tidy(wording.literals)
                     yield wording.key, _pack(Donor(literals, wording.units, tuple(sorted(wording.within)), (analysis.role,), (origin,)))
 
@@ -106,7 +106,7 @@ _PLAIN = {"en": re.compile(r"(?:[A-Za-z ,'’-]|[.?!]+(?=[\s.?!]|$))*"), "zh": r
 
 @lru_cache(maxsize=4)
 def _slips(language: str) -> re.Pattern[str] | None:
-    """What no one lends; None for a language without such a list."""
+    """Wording that no donor gives; None for a language without such a list."""
     patterns = [pattern for (pattern,) in rows(language, "slips")]
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)) if patterns else None
 
@@ -116,7 +116,7 @@ def _words(language: str) -> frozenset[str]:
     return frozenset(word for row in rows(language, "plain") for cell in row for word in cell.split())
 
 
-def lendable(wording: Wording, language: str) -> bool:
+def may_donate(wording: Wording, language: str) -> bool:
     """Whether a wording is made of plain words alone."""
     if any(label.startswith("~#") for label in wording.labels) or _TWICE.search(" ".join(wording.units)):
         return False

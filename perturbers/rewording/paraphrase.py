@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.donors import Candidate, Origin
-from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, distance, kind_of_turn, lend, words
+from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, distance, kind_of_turn, words
 from dialmill.perturbers.rewording.rewriting import Rewordings, closed
 from dialmill.perturbers.rewording.wordings import Wording
 from dialmill.schemas import Edit, Turn, apply_edits
@@ -41,7 +41,7 @@ class Paraphrase(Rewriter):
         rewordings = Rewordings(task.text, task.analysis.parts, task.view.language)
         if task.donors is not None:
             for candidate in _ranked(task, whole, _FAR, rng, task.analysis.role)[:3]:
-                yield Proposal(apply_edits(turn, lend(task, whole, candidate)), candidate.origin)
+                yield Proposal(apply_edits(turn, borrow_wording(task, whole, candidate)), candidate.origin)
             yield from self._by_sentences(task, rewordings, rng)
         for _ in range(4):
             edits = rewordings.draw(rng)
@@ -64,7 +64,7 @@ class Paraphrase(Rewriter):
                 role = task.analysis.role if sentence.start == 0 else "inside"
                 found = _ranked(task, sentence, _FAR_SENTENCE, rng, role) if sentence.holds else []
                 if attempt < len(found):
-                    edits += lend(task, sentence, found[attempt])
+                    edits += borrow_wording(task, sentence, found[attempt])
                     origins.append(found[attempt].origin)
                 else:
                     rest.append((sentence.start, sentence.end))

@@ -92,9 +92,9 @@ class Rewriter(Perturber):
                 before = dialogue.turns[place - 1] if place else None
                 view = locator.view(turn)
                 analysis = Analysis(view, before, state_before(dialogue, place))
-                lenders = donors if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
+                usable = donors if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
                 tasks[place] = Task(
-                    view, analysis, lenders, copies, place == 0, before.utterance if before else "", words(turn.utterance, dialogue.language)
+                    view, analysis, usable, copies, place == 0, before.utterance if before else "", words(turn.utterance, dialogue.language)
                 )
         if self.engine == "llm":
             by_model.prefetch(self.model, self.prompt or self.instruction, list(tasks.values()))
@@ -147,7 +147,7 @@ class Rewriter(Perturber):
 _COMMAS, _STOPS = frozenset("，,"), frozenset("。？！.?!")
 
 
-def lend(task: Task, wording: Wording, candidate: Candidate) -> list[Any]:
+def borrow_wording(task: Task, wording: Wording, candidate: Candidate) -> list[Any]:
     """The edits that give a turn, or one sentence of it, the wording of a donor."""
     text = task.text
     literals = fill(candidate.donor.literals, [text[start:end] for start, end in wording.places], task.view.language)
@@ -195,4 +195,4 @@ def distance(one: Sequence[str], other: Sequence[str]) -> float:
     return 1 - len(first & second) / max(len(first), len(second), 1)
 
 
-__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "distance", "kind_of_turn", "lend", "words"]
+__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "borrow_wording", "distance", "kind_of_turn", "words"]

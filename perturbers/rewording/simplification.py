@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, lend, words
+from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, words
 from dialmill.perturbers.rewording.rewriting import Omissions
 from dialmill.schemas import apply_edits
 
@@ -50,7 +50,7 @@ class Simplification(Rewriter):
             best = found[:3]
             rng.shuffle(best)
             for one in best[:2]:
-                yield Proposal(apply_edits(turn, lend(task, whole, one)), one.origin)
+                yield Proposal(apply_edits(turn, borrow_wording(task, whole, one)), one.origin)
         omissions = Omissions(task.text, task.analysis.parts, task.view.language)
         for rate in _RATES:
             yield Proposal(apply_edits(turn, omissions.draw(rate, rng)), "rules")

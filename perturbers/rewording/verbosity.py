@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, kind_of_turn, lend, words
+from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, kind_of_turn, words
 from dialmill.perturbers.rewording.rewriting import lengthened, words_of
 from dialmill.schemas import apply_edits
 
@@ -37,7 +37,7 @@ class Verbosity(Rewriter):
             found.sort(key=lambda one: one.ratio - 0.3 * one.lost + 0.3 * one.same_role, reverse=True)
             best = found[:3]
             rng.shuffle(best)
-            bases = [Proposal(apply_edits(turn, lend(task, whole, one)), one.origin) for one in best[:2]] + bases
+            bases = [Proposal(apply_edits(turn, borrow_wording(task, whole, one)), one.origin) for one in best[:2]] + bases
         size = len(task.words)
         for base in bases:
             parts = task.analysis.parts if base.turn is turn else words_of(base.turn.utterance, language)

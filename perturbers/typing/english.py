@@ -3,7 +3,7 @@
 The shares of the operations are those that two lists of misspellings agree on (distance-1 pairs of nlpaug's and of codespell's, as aggregates):
 substitution .22-.36, deletion .25-.32, insertion .19-.22, transposition .08-.17, a doubled letter .06-.08, a dropped double .03-.04, and
 the first letter hit in 3-5 %. Vowels stand for vowels and n/m, c/s, t/d, y/i for each other more often than a neighbour key does.
-A slip that gives another frequent English word ("hotel" as "motel") is no slip but another meaning, and is drawn again.
+A slip that gives another frequent English word ("hotel" as "motel") is no slip but another meaning, and is resampled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Any `str -> str` augmenter under dialmill's guard: its output becomes edits, its damage to labels is left out, its randomness is keyed.
+"""Any `str -> str` augmenter under dialmill's guard: its output becomes edits, its damage to labels is left out, its randomness is seeded per record.
 
 Augmenters give back a bare string, so that slot offsets are lost, and most of them tokenise and join, which respells times, prices and
 addresses that they never meant to touch (nlpaug told to change nothing damages 23 % of slot values that way). Here the output is aligned

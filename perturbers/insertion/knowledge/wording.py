@@ -23,7 +23,7 @@ TRAIN_SHARE = 0.6
 _BY_TOPIC = 0.75
 #: How often a framed yes-no question says "whether" instead of "if": 46 of 254 real ones (DSTC9, DSTC10, DSTC11) do.
 _WHETHER = 0.2
-#: A wording that has the words of its title, function words aside, is drawn again so often; a title that stays as it is passes with this probability:
+#: A wording that has the words of its title, function words aside, is resampled so often; a title that stays as it is passes with this probability:
 #: 2 of 100 real questions have them (DSTC9).
 _REDRAWS, _VERBATIM = 1, 0.4
 
@@ -60,7 +60,7 @@ def side_of(split: str | None) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def halves(bank: str, texts: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """A bank of wordings, divided between "train" and "test" by keyed hash; one of a single wording is shared."""
+    """A bank of wordings, divided between "train" and "test" by a deterministic hash; one of a single wording is shared."""
     ranked = sorted(texts, key=lambda text: (key_number("wording", bank, text), text))
     if len(ranked) < 2:
         return {"train": texts, "test": texts}
@@ -142,7 +142,7 @@ def canonical(title: str, name: str | None, language: str) -> str:
 
 
 def _unlike(title: frozenset[str], draw: Callable[[], str], content: Callable[[str], frozenset[str]]) -> str:
-    """A wording that is drawn again while its content words are those of the title."""
+    """A wording that is resampled while its content words are those of the title."""
     drawn = draw()
     for _ in range(_REDRAWS):
         if content(drawn) != title:
