@@ -98,8 +98,8 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     if tuning.wanted(recipe):
         found, found_counters = tuning.learn(runner, recipe, job.seed, folder, parsed.main)
         written, side_counters = [*written, found], [*side_counters, *found_counters]
-    paths = runner.combine("find what was written aside", pools.PoolPaths(), runner.flatten("all that was written aside", written))
-    side = runner.zip_side_inputs("layout and what was written aside", layout, paths)
+    paths = runner.combine("find the prepared files", pools.PoolPaths(), runner.flatten("all prepared files", written))
+    side = runner.zip_side_inputs("layout and prepared files", layout, paths)
     chain = dialogue_stages(job, folder)
     made = runner.apply(chain.label, chain, parsed.main, side=side)
     finished = job.benchmark.finish(runner, job, folder, made.tagged["record"])
@@ -138,7 +138,7 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
 
 
 def gather_pools(runner: Runner, job: Job, folder: str, wanted: Sequence[PoolRequest], layout: Any, given: Any) -> tuple[list[Any], list[Any]]:
-    """The pools that perturbers need, written aside: where they lie, and counters."""
+    """The pools that perturbers need, each in a temporary file: where these lie, and counters."""
     gathered, counters = [given], []
     for source, corpus in job.corpora.items():
         number = len(gathered)
@@ -210,26 +210,26 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
     """
     with OutputFolder(job.output, job.overwrite) as output, Progress(quiet) as progress:
         if plain:
-            graph(PlainRunner(), job, output.aside)
+            graph(PlainRunner(), job, output.temporary)
         else:
-            run_beam(lambda runner: graph(runner, job, output.aside), beam_options)
-        counters, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.aside, _COUNTERS)), type=tuple[Counters, Layout])
-        files.remove(files.join(output.aside, _COUNTERS))
-        found = tuning.read(output.aside)
+            run_beam(lambda runner: graph(runner, job, output.temporary), beam_options)
+        counters, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.temporary, _COUNTERS)), type=tuple[Counters, Layout])
+        files.remove(files.join(output.temporary, _COUNTERS))
+        found = tuning.read(output.temporary)
         for name in (*pools.pool_files(pools.requests(job.recipe)), training_sample.FILE, tuning.FILE):
-            if files.size(files.join(output.aside, name)) is not None:
-                files.remove(files.join(output.aside, name))
+            if files.size(files.join(output.temporary, name)) is not None:
+                files.remove(files.join(output.temporary, name))
         if counters.faults:
             raise DialmillError("\n".join(sorted(counters.faults)))
         counters.check()
         _check_readable(job, counters)
-        outputs = _finish_files(job, output.aside, counters) + _audio_files(job, output.aside)
+        outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
         made = manifest.make(job, counters, layout, outputs, found)
         card_text = card.make(job, made).encode()
-        with files.create(files.join(output.aside, "README.md")) as stream:
+        with files.create(files.join(output.temporary, "README.md")) as stream:
             stream.write(card_text)
         made["outputs"].append(manifest.entry("README.md", card_text))
-        report.add(output.aside, made)
+        report.add(output.temporary, made)
         output.commit(manifest.encode(made))
         for warning in made["warnings"]:
             progress.say(f"warning: {warning}")

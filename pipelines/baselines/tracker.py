@@ -319,14 +319,14 @@ def _learn(decisions: Sequence[tuple[Decision, int]], vocabulary: Vocabulary, cl
     return plain.average(), relative.average()
 
 
-def _learn_topics(lessons: Sequence[tuple[NDArray[np.int32], int]], classes: int, features: int) -> NDArray[np.int64]:
+def _learn_topics(sample: Sequence[tuple[NDArray[np.int32], int]], classes: int, features: int) -> NDArray[np.int64]:
     """The averaged weights of the domain of a turn."""
     weights = Weights(classes, features)
-    order = list(range(len(lessons)))
+    order = list(range(len(sample)))
     for epoch in range(_EPOCHS):
         Rng("topic", epoch, len(order)).shuffle(order)
         for at in order:
-            ids, right = lessons[at]
+            ids, right = sample[at]
             scores = weights.now[:, ids].sum(axis=1)
             scores[right] -= _MARGIN
             best = int(scores.argmax())

@@ -20,7 +20,7 @@ from dialmill.pipelines.core.recipe import BUILT_IN
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import INSERTED
 
-#: Each judges what there are labels for: belief states, and labels of turns.
+#: Each predicts what there are labels for: belief states, and labels of turns.
 TRACKER, CLASSIFIER = BUILT_IN
 
 
@@ -90,7 +90,7 @@ class TrainedBaselines:
 
     Args:
         packed: what was trained.
-        wanted: the names of the baselines that judge: built-in ones, and the paths of prediction files.
+        wanted: the names of the baselines to use: built-in ones, and the paths of prediction files.
     """
 
     def __init__(self, packed: Packed, wanted: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ class TrainedBaselines:
         return cls(msgspec.msgpack.decode(zlib.decompress(data), type=Packed), wanted)
 
     def names(self, language: str) -> list[str]:
-        """The baselines that can judge dialogues of a language."""
+        """The baselines that can predict the labels of dialogues of a language."""
         built_in = ((TRACKER, self._trackers), (CLASSIFIER, self._classifiers))
         return [name for name, models in built_in if language in models] + sorted(self.predictions)
 

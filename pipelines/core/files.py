@@ -167,10 +167,10 @@ def create(path: str) -> Iterator[BinaryIO]:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     # A retried worker may write the same part at the same time: each writes its own file and the last rename wins with the same bytes.
-    aside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
-    with aside.open("wb") as stream:
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
+    with temporary.open("wb") as stream:
         yield stream
-    aside.replace(target)
+    temporary.replace(target)
 
 
 def remove(path: str) -> None:

@@ -28,9 +28,9 @@ def run_beam(build: Callable[[Runner], None], options: Sequence[str]) -> None:
         result.wait_until_finish()
     except Exception as error:
         # Runners wrap a stage's error, or keep its type and add where it was raised.
-        told = re.search(r"(?s)^.*?(?:DialmillError: |^)(.+?)(?: \[while running|\n|$)", str(error))
-        if told and (isinstance(error, DialmillError) or "DialmillError: " in str(error)):
-            raise DialmillError(f"{told[1]}; nothing was written") from None
+        message = re.search(r"(?s)^.*?(?:DialmillError: |^)(.+?)(?: \[while running|\n|$)", str(error))
+        if message and (isinstance(error, DialmillError) or "DialmillError: " in str(error)):
+            raise DialmillError(f"{message[1]}; nothing was written") from None
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -34,22 +35,7 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
     licences = sorted({str(item["licence"]) for item in used})
     binding = strictest(licences) if licences else "unknown"
     counts = {item["path"]: item["records"] for item in manifest["outputs"]}
-    front = {
-        "pretty_name": f"{recipe.benchmark} by dialmill",
-        "license": _HUB_NAMES.get(binding, "other"),
-        "task_categories": ["text-generation"],
-        "tags": ["task-oriented-dialogue", "robustness", "dialmill"],
-        "configs": [
-            {
-                "config_name": suite,
-                # The datasets library refuses a config with a split that has no rows.
-                "data_files": [{"split": split, "path": _rows_path(suite, split)} for split in SPLIT_FILES if counts.get(_rows_path(suite, split))],
-                **({"default": True} if place == 0 else {}),
-            }
-            for place, suite in enumerate(recipe.suites)
-            if any(counts.get(_rows_path(suite, split)) for split in SPLIT_FILES)
-        ],
-    }
+    front = _front_matter(job, binding, counts)
     lines = [
         "---",
         yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip(),
@@ -66,33 +52,62 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
         lines.append(f"| {suite} | " + " | ".join(f"{counts.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES) + " |")
     if recipe.few_shot:
         few = {suite: counts[path] for suite in recipe.suites if (path := f"few_shot/{suite}/train.jsonl") in counts}
-        told = ", ".join(f"{suite} {number:,}" for suite, number in few.items()) or "none"
-        lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({told}); a smaller share is part of a larger one."]
-    lines += ["", "## Sources", ""]
-    lines += [f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in used]
-    lines += [
-        "",
-        f"The strictest licence among them binds the whole: {binding}.",
-        "",
-        "## Books",
-        "",
-        "| stage | in | made | out | rejected |",
-        "|---|---|---|---|---|",
-    ]
-    for stage in manifest["stages"]:
-        rejected = ", ".join(f"{reason} {number:,}" for reason, number in stage["rejected"].items()) or "0"
-        lines.append(f"| {stage['name']} | {stage['in']:,} | {stage['made']:,} | {stage['out']:,} | {rejected} |")
-    if manifest.get("audit"):
-        lines += ["", "## Audit of the candidates", ""]
-        lines += ["Recall at 1 of rankers that know nothing of dialogue; the first three should stand near chance.", ""]
-        lines += ["| file | examples | chance | first | longest | names | TF-IDF |", "|---|---|---|---|---|---|---|"]
-        for path, found in manifest["audit"].items():
-            figures = " | ".join(f"{found[name]:.4f}" for name in ("chance", "first", "longest", "names", "tfidf"))
-            lines.append(f"| {path} | {found['examples']:,} | {figures} |")
+        shown = ", ".join(f"{suite} {number:,}" for suite, number in few.items()) or "none"
+        lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({shown}); a smaller share is part of a larger one."]
+    lines += [*_sources(used, binding), *_stages(manifest), *_audit(manifest)]
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
     lines += ["", "The recipe, seed and a sha256 of every file stand in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]
     return "\n".join(lines)
+
+
+def _front_matter(job: Job, licence: str, counts: Mapping[str, int]) -> dict[str, Any]:
+    """What the Hub reads of the card; `counts` has the records of every file."""
+    recipe = job.recipe
+    return {
+        "pretty_name": f"{recipe.benchmark} by dialmill",
+        "license": _HUB_NAMES.get(licence, "other"),
+        "task_categories": ["text-generation"],
+        "tags": ["task-oriented-dialogue", "robustness", "dialmill"],
+        "configs": [
+            {
+                "config_name": suite,
+                # The datasets library refuses a config with a split that has no rows.
+                "data_files": [{"split": split, "path": _rows_path(suite, split)} for split in SPLIT_FILES if counts.get(_rows_path(suite, split))],
+                **({"default": True} if place == 0 else {}),
+            }
+            for place, suite in enumerate(recipe.suites)
+            if any(counts.get(_rows_path(suite, split)) for split in SPLIT_FILES)
+        ],
+    }
+
+
+def _sources(used: Iterable[Mapping[str, Any]], licence: str) -> list[str]:
+    """The input files that were used, and the licence that binds the whole."""
+    lines = [f"- `{item['path']}`: {item['records']:,} records of {item['source']}, {item['licence']}" for item in used]
+    return ["", "## Sources", "", *lines, "", f"The strictest licence among them binds the whole: {licence}."]
+
+
+def _stages(manifest: Mapping[str, Any]) -> list[str]:
+    """What went into every stage and came out, as a table."""
+    lines = ["", "## Books", "", "| stage | in | made | out | rejected |", "|---|---|---|---|---|"]
+    for stage in manifest["stages"]:
+        rejected = ", ".join(f"{reason} {number:,}" for reason, number in stage["rejected"].items()) or "0"
+        lines.append(f"| {stage['name']} | {stage['in']:,} | {stage['made']:,} | {stage['out']:,} | {rejected} |")
+    return lines
+
+
+def _audit(manifest: Mapping[str, Any]) -> list[str]:
+    """What rankers that know nothing of dialogue reach, where there are candidates; else nothing."""
+    if not manifest.get("audit"):
+        return []
+    lines = ["", "## Audit of the candidates", ""]
+    lines += ["Recall at 1 of rankers that know nothing of dialogue; the first three should stand near chance.", ""]
+    lines += ["| file | examples | chance | first | longest | names | TF-IDF |", "|---|---|---|---|---|---|---|"]
+    for path, found in manifest["audit"].items():
+        figures = " | ".join(f"{found[name]:.4f}" for name in ("chance", "first", "longest", "names", "tfidf"))
+        lines.append(f"| {path} | {found['examples']:,} | {figures} |")
+    return lines
 
 
 def _rows_path(suite: str, split: str) -> str:

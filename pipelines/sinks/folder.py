@@ -1,6 +1,6 @@
 """The output folder: whole or absent.
 
-A run writes aside and swaps its folder in at the end; a killed run leaves no trace that the next one trips over.
+A run writes into a temporary folder, which takes its place at the end; a killed run leaves no trace that the next one trips over.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class OutputFolder:
         self.path = path.rstrip("/") if files.is_remote(path) else os.path.realpath(path)
         self.overwrite = overwrite
         if files.is_remote(path):
-            self.aside = self.path + ".dialmill-partial"
+            self.temporary = self.path + ".dialmill-partial"
         else:
-            self.aside = str(self._beside("dialmill-partial"))
+            self.temporary = str(self._beside("dialmill-partial"))
         self._lock: IO[str] | None = None
         self._made: list[Path] = []  #: parents of the output that weren't there, the outermost last
 
@@ -64,20 +64,20 @@ class OutputFolder:
     def __enter__(self) -> OutputFolder:
         self.check()
         if files.is_remote(self.path):
-            files.remove(self.aside)
+            files.remove(self.temporary)
             return self
-        aside = Path(self.aside)
+        temporary = Path(self.temporary)
         try:
-            self._made = [parent for parent in aside.parents if not parent.exists()]
-            aside.parent.mkdir(parents=True, exist_ok=True)
-            self._take_lock(aside.with_name(aside.name + ".lock"))
+            self._made = [parent for parent in temporary.parents if not parent.exists()]
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            self._take_lock(temporary.with_name(temporary.name + ".lock"))
             old, target = self._old(), Path(self.path)
             if old.exists() and not target.exists():
                 old.rename(target)  # a run was killed between its two renames
                 self.check()
             files.remove(str(old))
-            files.remove(self.aside)
-            aside.mkdir()
+            files.remove(self.temporary)
+            temporary.mkdir()
         except OSError as error:
             self._leave()
             raise self._unwritable(error) from None
@@ -107,7 +107,7 @@ class OutputFolder:
         """Takes back everything but a committed folder."""
         for _ in range(3):
             try:
-                files.remove(self.aside)
+                files.remove(self.temporary)
                 break
             except OSError:  # interrupted workers may still write a file
                 time.sleep(0.2)
@@ -124,11 +124,11 @@ class OutputFolder:
 
     def commit(self, manifest: bytes) -> None:
         """Writes the manifest, the mark of a whole folder, and swaps the folder in."""
-        files.remove(files.join(self.aside, "parts"))
+        files.remove(files.join(self.temporary, "parts"))
         if files.is_remote(self.path):
             self._commit_remote(manifest)
             return
-        with files.create(files.join(self.aside, MANIFEST)) as stream:
+        with files.create(files.join(self.temporary, MANIFEST)) as stream:
             stream.write(manifest)
             stream.flush()
             os.fsync(stream.fileno())
@@ -136,7 +136,7 @@ class OutputFolder:
         files.remove(str(old))
         if target.exists():
             target.rename(old)
-        Path(self.aside).rename(target)
+        Path(self.temporary).rename(target)
         files.remove(str(old))
 
     def _commit_remote(self, manifest: bytes) -> None:
@@ -144,8 +144,8 @@ class OutputFolder:
         from apache_beam.io.filesystems import FileSystems
 
         files.remove(self.path)
-        made = files.list_files(self.aside)
-        FileSystems.rename(made, [self.path + name[len(self.aside) :] for name in made])
+        made = files.list_files(self.temporary)
+        FileSystems.rename(made, [self.path + name[len(self.temporary) :] for name in made])
         with files.create(files.join(self.path, MANIFEST)) as stream:
             stream.write(manifest)
 

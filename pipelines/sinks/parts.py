@@ -1,4 +1,4 @@
-"""Part files: each shard of each output file, sorted and written aside by one worker; then joined.
+"""Part files: each shard of each output file, sorted and written into a temporary file by one worker; then joined.
 
 Beam's own sharded writers give other bytes on every run (round robin). Here the shard of a record follows from a hash, so that
 parts joined in their order are sorted as a whole, whoever wrote them.

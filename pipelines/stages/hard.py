@@ -99,7 +99,7 @@ def hard_copy(dialogue: Dialogue, threshold: float, baselines: TrainedBaselines)
 
     Args:
         threshold: the difficulty must be above it.
-        baselines: trained ones; where none can judge the dialogue's language, the difficulty decides alone.
+        baselines: trained ones; where none knows the dialogue's language, the difficulty decides alone.
     """
     why = reasons(dialogue, baselines.frequencies.get(dialogue.language))
     # The difficulty first: it costs less than the baselines do.

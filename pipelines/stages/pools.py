@@ -1,4 +1,4 @@
-"""Pools that perturbers need from the whole input: gathered from every parsed dialogue, merged by key, written aside as one file each.
+"""Pools that perturbers need from the whole input: gathered from every parsed dialogue, merged by key, each written into a temporary file.
 
 They are gathered before the filters, so that dialogues of several domains lend their wording to those of one. What is written depends on the set of
 contributions alone, so that every engine writes the same bytes.

@@ -1,6 +1,6 @@
-"""Which split a dialogue belongs to: the source's official lists, or a keyed hash; and how many each split takes.
+"""Which split a dialogue belongs to: the source's official lists, or a seeded hash; and how many each split takes.
 
-Every dialogue has a rank, a keyed hash of its source text, so that copies of one text share their place (case B11). In a hash split the train
+Every dialogue has a rank, a seeded hash of its source text, so that copies of one text share their place. In a hash split the train
 split takes the lowest ranks and the test split the highest; a smaller training set is always part of a larger one (few-shot subsets
 nest), and none of it depends on the order of the input.
 """
@@ -252,7 +252,7 @@ class SplitPlanner:
             bounds[split] = (places[0], places[-1]) if places else None
         train, test = bounds.get("train"), bounds.get("test")
         if proportional and train and test and test[0][0] <= train[1][0]:
-            # Copies of one text share a rank: where the border falls among them, they stay on its train side (case B11).
+            # Copies of one text share a rank: where the border falls among them, they stay on its train side.
             bounds["test"] = ((train[1][0] + 1, ""), test[1])
         return bounds
 

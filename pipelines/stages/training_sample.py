@@ -1,6 +1,6 @@
 """What a run learns from its training split before it perturbs: which dialogues are the few-shot ones, and the baselines that tell hard from easy.
 
-Each training dialogue has a rank, a keyed hash of its text. The few-shot set of a share is the dialogues of the lowest ranks, in every group of the
+Each training dialogue has a rank, a seeded hash of its text. The few-shot set of a share is the dialogues of the lowest ranks, in every group of the
 recipe's, so that a smaller set is part of a larger one; the baselines are trained on the lowest ranks too, as many as hold `SAMPLE_TURNS` user turns.
 Neither depends on the order of the input or on how it is spread over workers.
 """

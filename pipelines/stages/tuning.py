@@ -1,6 +1,6 @@
 """What perturbers find out on a sample of the corpus before they perturb it: the speech channel, how much noise gives the WER asked for.
 
-The sample is the dialogues of the lowest keyed ranks, so that it depends neither on the order of the input nor on how it is spread over workers.
+The sample is the dialogues of the lowest seeded hashes, so that it depends neither on the order of the input nor on how it is spread over workers.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ def test_a_run_killed_between_its_two_renames_is_repaired(source: Path, tmp_path
 
 def test_a_folder_is_whole_once_its_manifest_is_there(tmp_path: Path) -> None:
     with OutputFolder(str(tmp_path / "out"), overwrite=False) as folder:
-        Path(folder.aside, "data").write_text("x")
-        assert not is_whole(Path(folder.aside)) and not (tmp_path / "out").exists()
+        Path(folder.temporary, "data").write_text("x")
+        assert not is_whole(Path(folder.temporary)) and not (tmp_path / "out").exists()
         folder.commit(b'{"dialmill": "0"}')
     assert is_whole(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
