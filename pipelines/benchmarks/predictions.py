@@ -14,7 +14,7 @@ from dialmill.pipelines.core.predictor import Predictions, Task
 
 def names() -> list[str]:
     """The benchmarks that have a baseline."""
-    return [name for name in registry.REGISTRY.entries if registry.get(name).predictor() is not None]
+    return [one.name for one in registry.usable() if one.predictor() is not None]
 
 
 def predict(benchmark: str, gold: str, suite: str | None = None, split: str = "test", baseline: str | None = None) -> Predictions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterable
 
@@ -61,19 +62,31 @@ def load_recipe(name: str, file: str | None = None, settings: Iterable[str] = ()
     return get(name).load_recipe(file, settings)
 
 
+def usable() -> list[Benchmark]:
+    """Every benchmark, by name, those with a command of their own and those that are scored only included. One of a plug-in that can't be loaded
+    is left out: it keeps nothing from working that doesn't name it, and `dialmill list benchmarks` says what is wrong with it."""
+    found = []
+    for name in sorted(REGISTRY.entries):
+        with contextlib.suppress(UsageError):
+            found.append(get(name))
+    return found
+
+
 @functools.cache
 def file_kinds() -> tuple[FileKind, ...]:
-    """Every kind of file: the core's own, those of all sources, those of all benchmarks."""
-    declared = [sources.get(name).kinds for name in sources.names()] + [get(name).kinds for name in sorted(REGISTRY.entries)]
-    return (*CORE, *(kind for kinds in declared for kind in kinds))
+    """Every kind of file: the core's own, those of all sources, those of all benchmarks. A plug-in that can't be loaded has none."""
+    found = [*CORE]
+    for name in sources.names():
+        with contextlib.suppress(UsageError):
+            found += sources.get(name).kinds
+    return (*found, *(kind for benchmark in usable() for kind in benchmark.kinds))
 
 
 def owner(schema: str) -> Benchmark | None:
     """The benchmark whose kind of file a schema is for, the first by name where several share it; None for another's."""
-    found = (get(name) for name in sorted(REGISTRY.entries))
-    return next((one for one in found if schema in (*one.compared, *(kind.schema for kind in one.kinds))), None)
+    return next((one for one in usable() if schema in (*one.compared, *(kind.schema for kind in one.kinds))), None)
 
 
 def compared() -> list[str]:
     """The schemas of predictions that `dialmill validate --gold` takes."""
-    return sorted({schema for name in REGISTRY.entries for schema in get(name).compared})
+    return sorted({schema for one in usable() for schema in one.compared})

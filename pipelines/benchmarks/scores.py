@@ -54,7 +54,7 @@ def _scored(name: str) -> Benchmark:
     """A benchmark that is scored."""
     found = registry.get(name) if name in registry.REGISTRY.entries else None
     if found is None or not _is_scored(found):
-        known = [one for one in sorted(registry.REGISTRY.entries) if _is_scored(registry.get(one))]
+        known = [one.name for one in registry.usable() if _is_scored(one)]
         raise UsageError(f"there is no scorer {name!r}; the known ones are: {', '.join(known)}")
     return found
 

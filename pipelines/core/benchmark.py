@@ -124,6 +124,10 @@ class Benchmark(ABC):
         folder = importlib.resources.files(type(self).__module__.rpartition(".")[0])
         return load(self.name, self.recipe(), (folder / f"{self.name}.yaml").read_text("utf-8"), file, settings)
 
+    def command(self, recipe: Mapping[str, Any]) -> str:
+        """The command line, up to its inputs, that builds from a recipe (as the manifest has it) in recipe.yaml."""
+        return f"dialmill build {self.name} --recipe recipe.yaml --input PATH..."
+
     def scorer(self) -> type[Scorer] | None:
         """The scorer of predictions, None where there is none."""
         return None

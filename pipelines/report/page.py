@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.report.charts import audit_chart, confidence_chart, corpus_charts, perturbation_charts
 from dialmill.pipelines.report.facts import Facts
@@ -90,12 +91,17 @@ def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _about(manifest: dict[str, Any]) -> tuple[str, str]:
+def _benchmark(manifest: dict[str, Any]) -> Benchmark | None:
+    """The benchmark that made the folder; None for one of another release of dialmill, or of a plug-in that is not installed."""
     try:
-        benchmark = benchmarks.get(str(manifest["benchmark"]))
-    except UsageError:  # of another release of dialmill
-        return "", ""
-    return benchmark.about, benchmark.paper
+        return benchmarks.get(str(manifest["benchmark"]))
+    except UsageError:
+        return None
+
+
+def _about(manifest: dict[str, Any]) -> tuple[str, str]:
+    benchmark = _benchmark(manifest)
+    return ("", "") if benchmark is None else (benchmark.about, benchmark.paper)
 
 
 def _licences(manifest: dict[str, Any]) -> tuple[str, list[tuple[str, str, int]]]:
@@ -193,10 +199,6 @@ def _rejects(manifest: dict[str, Any], facts: Facts) -> list[dict[str, Any]]:
 
 def _command(manifest: dict[str, Any]) -> str:
     """The command that makes the folder again, from the recipe shown beside it."""
-    name = str(manifest["benchmark"])
-    start = {"perturb": "dialmill perturb", "disentangle": "dialmill disentangle"}.get(name, f"dialmill build {name} --recipe recipe.yaml")
-    chains = ""
-    if name == "perturb":
-        specs = manifest["recipe"].get("perturbations", {})
-        chains = "".join(f" --with '{spec}'" for spec in specs.values()) + f" --variants {manifest['recipe'].get('variants', 1)}"
-    return f"{start} --input PATH...{chains} --seed {manifest['seed']} --output DIR"
+    name, benchmark = str(manifest["benchmark"]), _benchmark(manifest)
+    start = f"dialmill build {name} --recipe recipe.yaml --input PATH..." if benchmark is None else benchmark.command(manifest["recipe"])
+    return f"{start} --seed {manifest['seed']} --output DIR"

@@ -1,5 +1,8 @@
 """`disentangle`: reply links of IRC logs (links/NAME.annotation.txt, in the upstream form) and their conversations as dialogues."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.disentangle.recipe import LogRecipe
@@ -9,6 +12,9 @@ class Disentangle(Benchmark):
     name = "disentangle"
     about = "reply links and conversations of IRC logs"
     paper = "Kummerfeld et al. (2019), A Large-Scale Corpus for Conversation Disentanglement"
+
+    def command(self, recipe: Mapping[str, Any]) -> str:
+        return "dialmill disentangle --input PATH..."
 
     def recipe(self) -> type[Recipe]:
         return LogRecipe
