@@ -1,8 +1,8 @@
-"""A transcript laid against the utterance it came from: edits, and for every span whether its value was heard.
+"""A transcript aligned with the utterance it came from: edits, and for every span whether its value was recognised.
 
 The alignment is by weighted edit distance over spoken words: a word costs little against one that sounds like it and much against one
 that doesn't, and up to three words stand against up to three where they sound alike as a whole ("guesthouse", "guest how is"). Words that were
-heard right keep the source's writing, so edits hold recognition errors and nothing of the recogniser's style.
+recognised right keep the source's writing, so edits hold recognition errors and nothing of the recogniser's style.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dialmill.schemas.edits import move_span
 
 #: An insertion or deletion costs this much; a substitution costs from 0.25 (sounds nearly alike) to 1.35 (nothing in common).
 GAP = 0.75
-#: Below this likeness what stands against a value is not the value misheard, but something else: the value is lost.
+#: Below this likeness what stands against a value is not the value misrecognised, but something else: the value is lost.
 ALIKE = 0.4
 
 
 class Op(NamedTuple):
-    """Source words [i, j) were heard as transcript words [k, m); equal where `same`."""
+    """Source words [i, j) were recognised as transcript words [k, m); equal where `same`."""
 
     i: int
     j: int
@@ -36,17 +36,17 @@ class Op(NamedTuple):
 
 
 @lru_cache(maxsize=65536)
-def _substitution(said: str, heard: str, language: str) -> float:
-    return 0.25 + 1.1 * (1 - likeness(said, heard, language))
+def _substitution(said: str, transcribed: str, language: str) -> float:
+    return 0.25 + 1.1 * (1 - likeness(said, transcribed, language))
 
 
 _ENDS_SENTENCE = re.compile(r"[.!?。！？]")
 _SHAPES = ((1, 2), (2, 1), (1, 3), (3, 1), (2, 2))
 
 
-def align(said: Sequence[str], heard: Sequence[str], language: str) -> list[Op]:
+def align(said: Sequence[str], transcribed: Sequence[str], language: str) -> list[Op]:
     """The cheapest alignment of two word lists, in order; equal words one to one, so that every equal word stands alone."""
-    n, m = len(said), len(heard)
+    n, m = len(said), len(transcribed)
     several = language != "zh"
     best = [[0.0] * (m + 1) for _ in range(n + 1)]
     back: list[list[tuple[int, int]]] = [[(0, 0)] * (m + 1) for _ in range(n + 1)]
@@ -56,12 +56,12 @@ def align(said: Sequence[str], heard: Sequence[str], language: str) -> list[Op]:
                 continue
             options: list[tuple[float, int, int]] = []
             if i and j:
-                same = said[i - 1] == heard[j - 1]
-                options.append((best[i - 1][j - 1] + (0.0 if same else _substitution(said[i - 1], heard[j - 1], language)), 1, 1))
-            if not (options and said[i - 1] == heard[j - 1]):
+                same = said[i - 1] == transcribed[j - 1]
+                options.append((best[i - 1][j - 1] + (0.0 if same else _substitution(said[i - 1], transcribed[j - 1], language)), 1, 1))
+            if not (options and said[i - 1] == transcribed[j - 1]):
                 for a, b in _SHAPES if several and i and j else ():
-                    if i >= a and j >= b and said[i - a] != heard[j - b]:
-                        alike = likeness("".join(said[i - a : i]), "".join(heard[j - b : j]), language)
+                    if i >= a and j >= b and said[i - a] != transcribed[j - b]:
+                        alike = likeness("".join(said[i - a : i]), "".join(transcribed[j - b : j]), language)
                         if alike > 0.55:
                             options.append((best[i - a][j - b] + 0.4 + 1.6 * (1 - alike), a, b))
             if i:
@@ -75,17 +75,19 @@ def align(said: Sequence[str], heard: Sequence[str], language: str) -> list[Op]:
     i, j = n, m
     while i or j:
         a, b = back[i][j]
-        ops.append(Op(i - a, i, j - b, j, a == b == 1 and said[i - 1] == heard[j - 1]))
+        ops.append(Op(i - a, i, j - b, j, a == b == 1 and said[i - 1] == transcribed[j - 1]))
         i, j = i - a, j - b
     ops.reverse()
     return ops
 
 
-def whole_tokens(ops: Sequence[Op], source: Sequence[Word], heard: Sequence[Word]) -> list[Op]:
-    """The ops with those joined that split a written token: of "07:45" heard as 7:55 nothing is kept."""
+def whole_tokens(ops: Sequence[Op], source: Sequence[Word], transcribed: Sequence[Word]) -> list[Op]:
+    """The ops with those joined that split a written token: of "07:45" recognised as 7:55 nothing is kept."""
     joined: list[Op] = []
     for op in ops:
-        while joined and (_one_token(source, joined[-1].i, joined[-1].j, op.i, op.j) or _one_token(heard, joined[-1].k, joined[-1].m, op.k, op.m)):
+        while joined and (
+            _one_token(source, joined[-1].i, joined[-1].j, op.i, op.j) or _one_token(transcribed, joined[-1].k, joined[-1].m, op.k, op.m)
+        ):
             last = joined.pop()
             op = Op(last.i, op.j, last.k, op.m, last.same and op.same)
         # A gap beside a token that goes on: keep it for the next op to decide.
@@ -102,17 +104,17 @@ def _one_token(tokens: Sequence[Word], i: int, j: int, k: int, m: int) -> bool:
 
 
 class Change(NamedTuple):
-    """Source words [i, j) become the text `new`; nothing is inserted before i where i == j, `new` is empty for words not heard."""
+    """Source words [i, j) become the text `new`; nothing is inserted before i where i == j, `new` is empty for words not recognised."""
 
     i: int
     j: int
     new: str
 
 
-def transcribed_changes(source: Sequence[Word], transcript: str, heard: Sequence[Word], language: str) -> list[Change]:
-    """What was heard in place of what; `heard` are the words of `transcript`."""
-    ops = whole_tokens(align([word.text for word in source], [word.text for word in heard], language), source, heard)
-    return [Change(op.i, op.j, written(transcript, heard, op.k, op.m, language)) for op in ops if not op.same]
+def transcribed_changes(source: Sequence[Word], transcript: str, transcribed: Sequence[Word], language: str) -> list[Change]:
+    """What was recognised in place of what; `transcribed` are the words of `transcript`."""
+    ops = whole_tokens(align([word.text for word in source], [word.text for word in transcribed], language), source, transcribed)
+    return [Change(op.i, op.j, written(transcript, transcribed, op.k, op.m, language)) for op in ops if not op.same]
 
 
 def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language: str) -> list[Edit]:
@@ -155,11 +157,11 @@ def _back(text: str, start: int, least: int) -> int:
     return start
 
 
-def written(transcript: str, heard: Sequence[Word], k: int, m: int, language: str) -> str:
+def written(transcript: str, transcribed: Sequence[Word], k: int, m: int, language: str) -> str:
     """The transcript's words [k, m) as the recogniser wrote them, without its punctuation and capitals."""
     if k == m:
         return ""
-    places = list(dict.fromkeys((word.start, word.end) for word in heard[k:m]))
+    places = list(dict.fromkeys((word.start, word.end) for word in transcribed[k:m]))
     parts = [transcript[start:end] for start, end in places]
     if language == "zh":
         return simplified("".join(parts))
@@ -167,43 +169,43 @@ def written(transcript: str, heard: Sequence[Word], k: int, m: int, language: st
 
 
 def apply_transcript(turn: Turn, transcript: str, language: str) -> Turn:
-    """The turn as it was heard: `transcript` in place of its utterance wherever the words differ.
+    """The turn as it was recognised: `transcript` in place of its utterance wherever the words differ.
 
-    Every span says `kept` (its words were heard, in its own writing), `changed` (the text that was heard for it) or `lost` (nothing that sounds
-    like it was heard); the belief state stays, for the user did say it.
+    Every span says `kept` (its words were recognised, in its own writing), `changed` (the text that was recognised for it) or `lost` (nothing was
+    recognised that sounds like it); the belief state stays, for the user did say it.
     """
     source = words(turn.utterance, language)
     said = [word.text for word in source]
-    heard = words(transcript, language)
+    transcribed = words(transcript, language)
     if language != "zh":
-        heard = _unified(said, heard)
-    return realign_spans(turn, edits(turn.utterance, source, transcribed_changes(source, transcript, heard, language), language), language)
+        transcribed = _unified(said, transcribed)
+    return realign_spans(turn, edits(turn.utterance, source, transcribed_changes(source, transcript, transcribed, language), language), language)
 
 
-def _unified(said: Sequence[str], heard: Sequence[Word]) -> tuple[Word, ...]:
+def _unified(said: Sequence[str], transcribed: Sequence[Word]) -> tuple[Word, ...]:
     """`unify`, with places."""
     result: list[Word] = []
     place = 0
-    for text in unify(said, [word.text for word in heard]):
-        if place < len(heard) and text == heard[place].text:
-            result.append(heard[place])
+    for text in unify(said, [word.text for word in transcribed]):
+        if place < len(transcribed) and text == transcribed[place].text:
+            result.append(transcribed[place])
             place += 1
-        elif place + 1 < len(heard) and text == heard[place].text + heard[place + 1].text:
-            result.append(Word(text, heard[place].start, heard[place + 1].end))
+        elif place + 1 < len(transcribed) and text == transcribed[place].text + transcribed[place + 1].text:
+            result.append(Word(text, transcribed[place].start, transcribed[place + 1].end))
             place += 2
-        elif result and place < len(heard) and heard[place].text.endswith(text) and result[-1].text + text == heard[place].text:
-            result.append(Word(text, heard[place].start, heard[place].end))
+        elif result and place < len(transcribed) and transcribed[place].text.endswith(text) and result[-1].text + text == transcribed[place].text:
+            result.append(Word(text, transcribed[place].start, transcribed[place].end))
             place += 1
         else:
-            result.append(Word(text, heard[place].start, heard[place].end))
+            result.append(Word(text, transcribed[place].start, transcribed[place].end))
     return tuple(result)
 
 
 def realign_spans(before: Turn, made: Sequence[Edit], language: str) -> Turn:
     """The turn after edits that replace whole words, with spans that go by words and sounds.
 
-    `apply_edits` would trim "east" heard as "yeast" to an insertion before the value. Here a word is replaced as a whole; and a value whose new text
-    sounds nothing like the old is lost, not changed.
+    `apply_edits` would trim "east" recognised as "yeast" to an insertion before the value. Here a word is replaced as a whole; and a value whose new
+    text sounds nothing like the old is lost, not changed.
     """
     after = apply_edits(before, made)
     if after is before:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from dialmill.schemas import Dialogue, Step, Turn
 
-#: SNRs are told in bands of so many dB.
+#: SNRs are given in bands of so many dB.
 BAND = 3
 _REASON = re.compile(r"(voice|noise): (.+)|turn (\d+): (-?[\d.]+) dB")
 
 
 def reasons(voice: str, noise: str, levels: Mapping[int, float]) -> tuple[str, ...]:
-    """The reasons of a lineage step: the voice, the noise, and the SNR (dB) of each turn that was heard, by its number."""
+    """The reasons of a lineage step: the voice, the noise, and the SNR (dB) of each turn that was recognised, by its number."""
     return (f"voice: {voice}", f"noise: {noise}", *(f"turn {number}: {levels[number]:g} dB" for number in sorted(levels)))
 
 

@@ -1,7 +1,7 @@
 """The ASR error simulator: a recogniser's errors without the recogniser, learned from pairs of what was said and what was recognised.
 
-It errs as a noisy channel does. An utterance is more or less hard (errors come in bursts); in it, words are misheard at their own rates, alone
-or with their neighbours; what is heard instead is drawn from what was heard for the same words in training, or, for words never
+It errs as a noisy channel does. An utterance is more or less hard (errors come in bursts); in it, words are misrecognised at their own rates, alone
+or with their neighbours; what is recognised instead is drawn from what was recognised for the same words in training, or, for words never
 met, from words that sound alike (weighted phone distance; in Chinese pinyin), re-ranked by a bigram model of transcripts.
 
     python -m dialmill.perturbers.speech.fit.train --pairs PAIRS.jsonl --language en --output MODEL.json.gz
@@ -35,9 +35,9 @@ LONGEST = 3
 _PRIOR = 1.5
 #: How many times a word must be met in training for what happened to it to count as much as what is expected of a word like it.
 _BELIEF = 2
-#: Weights of sound and of the language model when what is heard is drawn among neighbours.
+#: Weights of sound and of the language model when what is recognised is drawn among neighbours.
 _SOUND, _LANGUAGE = 2.2, 0.6
-#: How often two misheard neighbours are heard as one word, where a word sounds like both; in Chinese, two characters as another word of two.
+#: How often two misrecognised neighbours come out as one word, where a word sounds like both; in Chinese, two characters as another word of two.
 _TOGETHER = {"en": 0.15, "zh": 0.6}
 #: Drawing weights that are kept at most.
 _REMEMBERED = 200_000
@@ -49,18 +49,18 @@ class Learned(msgspec.Struct, frozen=True):
     Attributes:
         language: "en" or "zh".
         about: how it was trained: command, number of pairs, digest of the pairs, scores.
-        units: what was said -> what was heard instead -> count, for up to `LONGEST` words; "" was not heard.
-        words: word -> [how often it was said, how often it was misheard].
-        contagion: how much more likely a word is misheard after one that was, in logits.
-        shares: deletion, split (one heard as two) and insertion by error.
-        inserted: heard where nothing was said -> count.
+        units: what was said -> what was recognised instead -> count, for up to `LONGEST` words; "" was not recognised.
+        words: word -> [how often it was said, how often it was misrecognised].
+        contagion: how much more likely a word is misrecognised after one that was, in logits.
+        shares: deletion, split (one recognised as two) and insertion by error.
+        inserted: recognised where nothing was said -> count.
         spread: standard deviation of the utterances' hardness, in logits.
         bigrams: word -> next word -> count, of the transcripts.
         phones, costs: for `phones.Lexicon`; empty for Chinese.
         curve: [offset in logits, word error rate] pairs, rising.
         common: words with blanks between them by how rare they are, the most frequent first; every class is half as frequent as the one before, the
             last has all other words of a large dictionary. What is in none is a word that a recogniser never met: most are names.
-        hardness: of the logit that a word is misheard [constant, by class of rarity, by logarithm of the number of phones, of the last class] by
+        hardness: of the logit that a word is misrecognised [constant, by class of rarity, by logarithm of the number of phones, of the last class] by
             logistic regression, and the logit for words of no class, whatever their length: a recogniser expects frequent words and makes them of
             what it can't make out, so it is the rare ones, names above all, that suffer. Empty where rarity isn't known.
     """
@@ -161,7 +161,7 @@ class Model:
                 unigrams[word] = unigrams.get(word, 0) + count
         self._unigrams = unigrams
         self._all = sum(unigrams.values()) + 1
-        # Drawing what is heard is the dear part, and its weights depend on little: the words and the one before.
+        # Drawing what is recognised is the dear part, and its weights depend on little: the words and the one before.
         self._weights: dict[tuple[str, tuple[str, ...], str], tuple[list[str], list[float]]] = {}
 
     def _count(self, unit: str) -> int:
@@ -185,12 +185,12 @@ class Model:
         return curve[-1][0]
 
     def distort(self, words: Sequence[Word], wer: float, rng: Rng, offset: float | None = None) -> list[Change]:
-        """What is heard in place of what, for one utterance; in order, no written token split.
+        """What is recognised in place of what, for one utterance; in order, no written token split.
 
         Args:
             words: what was said.
             wer: the corpus word error rate to reach.
-            rng: keyed to the turn.
+            rng: seeded for the turn.
             offset: in place of the one for `wer`, when calibrating.
         """
         texts = [word.text for word in words]
@@ -219,13 +219,13 @@ class Model:
             if new != self._blank.join(texts[place:end]):
                 changes.append(Change(place, end, new))
             if end < count:
-                # The word after a run was heard right: that has been drawn.
+                # The word after a run was recognised right: that has been drawn.
                 previous = texts[end]
             place = end + 1
         return _whole(changes, words, texts, self._blank)
 
     def logit(self, word: str) -> float:
-        """How likely a word is misheard, as training had it."""
+        """How likely a word is misrecognised, as training had it."""
         found = self._logits.get(word)
         if found is None:
             said, wrong = self.learned.words.get(word, (0, 0))
@@ -234,9 +234,9 @@ class Model:
         return found
 
     def _expected(self, word: str, met: bool) -> float:
-        """How often a word is misheard, before what training saw of it."""
+        """How often a word is misrecognised, before what training saw of it."""
         if not self.learned.hardness:
-            # Words never met are misheard more than those of the training texts.
+            # Words never met are misrecognised more than those of the training texts.
             return self._mean * (1.0 if met else 1.5)
         constant, by_rarity, by_length, last, unlisted = self.learned.hardness
         rarity = self._rarity.get(word)
@@ -247,8 +247,8 @@ class Model:
         return 1 / (1 + math.exp(-logit))
 
     def _region(self, said: list[str], previous: str, rng: Rng) -> tuple[str, str]:
-        """What is heard for a run of words, and its last word. Longer learned units before shorter ones."""
-        heard: list[str] = []
+        """What is recognised for a run of words, and its last word. Longer learned units before shorter ones."""
+        transcribed: list[str] = []
         place = 0
         while place < len(said):
             for size in range(min(self._longest, len(said) - place), 0, -1):
@@ -262,13 +262,13 @@ class Model:
             else:
                 size, choice = self._unseen(said[place:], previous, rng)
             if choice:
-                heard.append(choice)
+                transcribed.append(choice)
                 previous = choice[-1] if self.language == "zh" else choice.split(" ")[-1]
             place += size
-        return self._blank.join(heard), previous
+        return self._blank.join(transcribed), previous
 
     def _unseen(self, said: list[str], previous: str, rng: Rng) -> tuple[int, str]:
-        """What is heard for the first word or two of `said`, by sound: how many words, and the text."""
+        """What is recognised for the first word or two of `said`, by sound: how many words, and the text."""
         roll = rng.random()
         shares = self.learned.shares
         if roll < shares.get("deletion", 0.0):
@@ -281,7 +281,7 @@ class Model:
             options, steps = self._drawn("split", (said[0],), previous)
             if options:
                 return 1, rng.weighted(options, steps)
-        # What sounds like no word is made out as two; what can't be, is not heard.
+        # What sounds like no word is made out as two; what can't be, is not recognised.
         for how in ("one", "split"):
             options, steps = self._drawn(how, (said[0],), previous)
             if options:
@@ -301,7 +301,7 @@ class Model:
         return math.log((seen + 4 * alone) / (total + 4))
 
     def _drawn(self, how: str, said: tuple[str, ...], previous: str) -> tuple[list[str], list[float]]:
-        """What may be heard for unseen words after `previous`, with cumulative weights."""
+        """What may be recognised for unseen words after `previous`, with cumulative weights."""
         key = (how, said, previous)
         found = self._weights.get(key)
         if found is None:
@@ -313,7 +313,7 @@ class Model:
         return found
 
     def _seen(self, unit: str, seen: dict[str, int]) -> tuple[list[str], list[float]]:
-        """What was heard in training for a unit, with cumulative counts."""
+        """What was recognised in training for a unit, with cumulative counts."""
         key = ("seen", (unit,), "")
         found = self._weights.get(key)
         if found is None:
@@ -327,7 +327,7 @@ def _normal(rng: Rng) -> float:
 
 
 def _whole(changes: Sequence[Change], words: Sequence[Word], texts: Sequence[str], blank: str) -> list[Change]:
-    """The changes, each grown over the written tokens it would split; what grows in is heard as said."""
+    """The changes, each grown over the written tokens it would split; what grows in is recognised as said."""
     groups: list[tuple[int, int, list[Change]]] = []
     for change in changes:
         start, end = change.i, change.j

@@ -96,8 +96,8 @@ class Lexicon:
         """
         Args:
             phones: word -> phones, blanks between them.
-            costs: "F TH" -> what it costs to hear TH for F, where that was learned.
-            candidates: the words that may be heard.
+            costs: "F TH" -> what it costs to recognise TH for F, where that was learned.
+            candidates: the words that may be recognised.
         """
         self._phones = {word: tuple(text.split()) for word, text in phones.items()}
         self._costs = {tuple(pair.split()): cost for pair, cost in costs.items()}
@@ -111,9 +111,9 @@ class Lexicon:
         """The phones of a word, from the dictionary or by its spelling."""
         return self._phones.get(word) or guess(word)
 
-    def cost(self, said: str, heard: str) -> float:
-        """What it costs to hear one phone for another."""
-        return min(self._costs.get((said, heard), 9.0), base_cost(said, heard))
+    def cost(self, said: str, transcribed: str) -> float:
+        """What it costs to recognise one phone for another."""
+        return min(self._costs.get((said, transcribed), 9.0), base_cost(said, transcribed))
 
     @cached_property
     def _tables(self) -> tuple[Any, Any, Any, Any]:
@@ -139,12 +139,12 @@ class Lexicon:
         chosen = np.asarray(numbers)
         own = lengths[chosen]
         width = int(own.max())
-        heard, extra = codes[chosen, :width], gaps[chosen, :width].T
+        transcribed, extra = codes[chosen, :width], gaps[chosen, :width].T
         row = np.zeros((width + 1, len(chosen)))
         np.cumsum(extra, axis=0, out=row[1:])
         for phone in said:
             gap = _GAP.get(phone, 0.8)
-            changed = table[_NUMBERS[phone]][heard].T
+            changed = table[_NUMBERS[phone]][transcribed].T
             best = np.minimum(row[:-1] + changed, row[1:] + gap)
             row[0] += gap
             for place in range(width):

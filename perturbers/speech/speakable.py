@@ -1,7 +1,7 @@
 """A written utterance as it is said: the form that goes to the voice, and the words against which a transcript is scored.
 
 Word error rates of written text count style: "9:45" for "nine forty five", "center" for "centre" (over half of a good recogniser's raw "errors"
-are of that kind, case B21). So references and transcripts both pass through here before they are compared. Every word remembers the written token it
+are of that kind). So references and transcripts both pass through here before they are compared. Every word remembers the written token it
 came from: "07:45" is three words of one token, which is right or wrong as a whole.
 """
 
@@ -92,7 +92,7 @@ _ZH = re.compile(
 def words(text: str, language: str) -> tuple[Word, ...]:
     """The spoken words (Chinese: characters) of `text` in normal form, each with the place of its written token.
 
-    Signs that nobody says (punctuation, emoji) give no words, so an utterance of nothing else is empty: there is nothing to say (case B38).
+    Signs that nobody says (punctuation, emoji) give no words, so an utterance of nothing else is empty: there is nothing to say.
     """
     return tuple(Word(word, token.start, token.end) for token in _tokens(text, language) for word in token.words)
 

@@ -226,7 +226,7 @@ def _shifted(options: Options, start: Mapping[str, float], shift: float) -> Opti
 
 
 def _between(tried: Sequence[tuple[float, float]], target: float) -> float:
-    """The shift at which a straight line through the nearest tries on both sides gives the target."""
+    """The shift at which a straight line through the nearest tries on either side gives the target."""
     above = max((one for one in tried if one[1] > target), default=None)
     below = min((one for one in tried if one[1] <= target), default=None)
     if above is None or below is None:

@@ -52,12 +52,12 @@ def edit_errors(reference: Sequence[str], hypothesis: Sequence[str]) -> Errors:
     """The errors of the cheapest alignment at unit costs (Levenshtein); among equally cheap ones, the most substitutions."""
     # One row per hypothesis word; a cell holds (cost, deletions, insertions).
     row: list[tuple[int, int, int]] = [(i, i, 0) for i in range(len(reference) + 1)]
-    for j, heard in enumerate(hypothesis, 1):
+    for j, transcribed in enumerate(hypothesis, 1):
         diagonal = row[0]
         row[0] = (j, 0, j)
         for i, said in enumerate(reference, 1):
             above = row[i]
-            if heard == said:
+            if transcribed == said:
                 best = diagonal
             else:
                 cost, dele, ins = diagonal
@@ -75,8 +75,8 @@ def edit_errors(reference: Sequence[str], hypothesis: Sequence[str]) -> Errors:
 def errors(reference: str, hypothesis: str, language: str) -> Errors:
     """The errors of a transcript in spoken form (what `speakable` does to numbers, times, spellings), compounds unified."""
     said = [word.text for word in words(reference, language)]
-    heard = [word.text for word in words(hypothesis, language)]
-    return edit_errors(said, heard if language == "zh" else unify(said, heard))
+    transcribed = [word.text for word in words(hypothesis, language)]
+    return edit_errors(said, transcribed if language == "zh" else unify(said, transcribed))
 
 
 _MARKS = re.compile(r"[^\w\s]|_")

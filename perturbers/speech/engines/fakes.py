@@ -38,7 +38,7 @@ class FakeTts:
 class FakeAsr:
     """Transcribes what `FakeTts` synthesised, if nothing but scaling by noise levels changed it; else what `answer(text)` makes of the text.
 
-    With noise in it the audio's bytes are gone, so the fake looks texts up by the length of the audio among those it was told of.
+    With noise in it the audio's bytes are gone, so the fake looks texts up by the length of the audio among those it knows.
     """
 
     info: ClassVar[EngineInfo] = EngineInfo("fake-asr", "asr", ("en", "zh"), "Apache-2.0", "for tests", ("numpy",))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import struct
 import sys
 from collections.abc import Mapping, Sequence
@@ -85,80 +86,86 @@ def read_ctranslate2(path: Path) -> Tensors:
     return found
 
 
+class _State:
+    """OpenAI's state dictionary, filled from CTranslate2's variables; `tensors` is what is there so far. A missing variable is a `KeyError`."""
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self.variables = variables
+        self.tensors: Tensors = {}
+
+    def linear(self, target: str, source: str) -> None:
+        """A linear layer or a convolution."""
+        for part in ("weight", "bias"):
+            self.tensors[f"{target}.{part}"] = self.variables[f"{source}/{part}"]
+
+    def norm(self, target: str, source: str) -> None:
+        """A layer norm."""
+        for ours, theirs in (("weight", "gamma"), ("bias", "beta")):
+            self.tensors[f"{target}.{ours}"] = self.variables[f"{source}/{theirs}"]
+
+    def joined(self, targets: Sequence[str], source: str) -> None:
+        """One layer of CTranslate2 that holds several of OpenAI's, of which those for keys have no bias."""
+        import numpy as np
+
+        weights, biases = (np.split(self.variables[f"{source}/{part}"], len(targets)) for part in ("weight", "bias"))
+        for target, weight, bias in zip(targets, weights, biases, strict=True):
+            self.tensors[f"{target}.weight"] = weight
+            if not target.endswith("key"):
+                self.tensors[f"{target}.bias"] = bias
+
+    def layers(self, side: str) -> int:
+        """All transformer layers of the "encoder" or the "decoder"; gives their number."""
+        found = (re.match(rf"{side}/layer_(\d+)/", name) for name in self.variables)
+        count = max((int(match[1]) + 1 for match in found if match), default=0)
+        for layer in range(count):
+            target, source = f"{side}.blocks.{layer}", f"{side}/layer_{layer}"
+            self.norm(f"{target}.attn_ln", f"{source}/self_attention/layer_norm")
+            self.joined([f"{target}.attn.{part}" for part in ("query", "key", "value")], f"{source}/self_attention/linear_0")
+            self.linear(f"{target}.attn.out", f"{source}/self_attention/linear_1")
+            if side == "decoder":
+                self.norm(f"{target}.cross_attn_ln", f"{source}/attention/layer_norm")
+                self.linear(f"{target}.cross_attn.query", f"{source}/attention/linear_0")
+                self.joined([f"{target}.cross_attn.{part}" for part in ("key", "value")], f"{source}/attention/linear_1")
+                self.linear(f"{target}.cross_attn.out", f"{source}/attention/linear_2")
+            self.norm(f"{target}.mlp_ln", f"{source}/ffn/layer_norm")
+            self.linear(f"{target}.mlp.0", f"{source}/ffn/linear_0")
+            self.linear(f"{target}.mlp.2", f"{source}/ffn/linear_1")
+        return count
+
+
 def openai_layout(variables: Mapping[str, Any]) -> tuple[dict[str, int], Tensors]:
     """OpenAI's `dims` and state dictionary for CTranslate2's variables.
 
     Raises:
         ValueError: a variable is missing.
     """
-    import numpy as np
-
-    state: Tensors = {}
-
-    def take(target: str, source: str, *names: str) -> None:
-        for ours, theirs in zip(names[::2], names[1::2], strict=True):
-            state[f"{target}.{ours}"] = variables[f"{source}/{theirs}"]
-
-    def linear(target: str, source: str) -> None:
-        take(target, source, "weight", "weight", "bias", "bias")
-
-    def norm(target: str, source: str) -> None:
-        take(target, source, "weight", "gamma", "bias", "beta")
-
-    def joined(targets: Sequence[str], source: str) -> None:
-        """One layer of CTranslate2 that holds several of OpenAI's, of which those for keys have no bias."""
-        weights, biases = (np.split(variables[f"{source}/{part}"], len(targets)) for part in ("weight", "bias"))
-        for target, weight, bias in zip(targets, weights, biases, strict=True):
-            state[f"{target}.weight"] = weight
-            if not target.endswith("key"):
-                state[f"{target}.bias"] = bias
-
-    def layers(side: str) -> int:
-        numbers = [
-            int(name.split("/")[1].removeprefix("layer_"))
-            for name in variables
-            if name.startswith(f"{side}/layer_") and name[len(side) + 7].isdigit()
-        ]
-        for layer in range(max(numbers, default=-1) + 1):
-            target, source = f"{side}.blocks.{layer}", f"{side}/layer_{layer}"
-            norm(f"{target}.attn_ln", f"{source}/self_attention/layer_norm")
-            joined([f"{target}.attn.{part}" for part in ("query", "key", "value")], f"{source}/self_attention/linear_0")
-            linear(f"{target}.attn.out", f"{source}/self_attention/linear_1")
-            if side == "decoder":
-                norm(f"{target}.cross_attn_ln", f"{source}/attention/layer_norm")
-                linear(f"{target}.cross_attn.query", f"{source}/attention/linear_0")
-                joined([f"{target}.cross_attn.{part}" for part in ("key", "value")], f"{source}/attention/linear_1")
-                linear(f"{target}.cross_attn.out", f"{source}/attention/linear_2")
-            norm(f"{target}.mlp_ln", f"{source}/ffn/layer_norm")
-            linear(f"{target}.mlp.0", f"{source}/ffn/linear_0")
-            linear(f"{target}.mlp.2", f"{source}/ffn/linear_1")
-        return max(numbers, default=-1) + 1
-
+    state = _State(variables)
     try:
         for convolution in ("conv1", "conv2"):
-            linear(f"encoder.{convolution}", f"encoder/{convolution}")
-        state["encoder.positional_embedding"] = variables["encoder/position_encodings/encodings"]
-        norm("encoder.ln_post", "encoder/layer_norm")
-        state["decoder.token_embedding.weight"] = variables["decoder/embeddings/weight"]
-        state["decoder.positional_embedding"] = variables["decoder/position_encodings/encodings"]
-        norm("decoder.ln", "decoder/layer_norm")
-        depths = layers("encoder"), layers("decoder")
+            state.linear(f"encoder.{convolution}", f"encoder/{convolution}")
+        state.tensors["encoder.positional_embedding"] = variables["encoder/position_encodings/encodings"]
+        state.norm("encoder.ln_post", "encoder/layer_norm")
+        state.tensors["decoder.token_embedding.weight"] = variables["decoder/embeddings/weight"]
+        state.tensors["decoder.positional_embedding"] = variables["decoder/position_encodings/encodings"]
+        state.norm("decoder.ln", "decoder/layer_norm")
+        depths = state.layers("encoder"), state.layers("decoder")
     except KeyError as error:
         raise ValueError(f"the model has no variable {error}") from error
-    words, width = state["decoder.token_embedding.weight"].shape
+    tensors = state.tensors
+    words, width = tensors["decoder.token_embedding.weight"].shape
     dims = {
-        "n_mels": state["encoder.conv1.weight"].shape[1],
+        "n_mels": tensors["encoder.conv1.weight"].shape[1],
         "n_audio_ctx": _POSITIONS,
         "n_audio_state": width,
         "n_audio_head": width // _HEAD,
         "n_audio_layer": depths[0],
         "n_vocab": words,
-        "n_text_ctx": state["decoder.positional_embedding"].shape[0],
+        "n_text_ctx": tensors["decoder.positional_embedding"].shape[0],
         "n_text_state": width,
         "n_text_head": width // _HEAD,
         "n_text_layer": depths[1],
     }
-    return dims, state
+    return dims, tensors
 
 
 def convert(model: str, target: Path) -> dict[str, int]:

@@ -33,10 +33,10 @@ _CLASSES, _MOST_FREQUENT = 12, 6
 
 
 class Pair(NamedTuple):
-    """What was said and what was heard, as spoken words."""
+    """What was said and what was recognised, as spoken words."""
 
     said: tuple[Word, ...]
-    heard: tuple[str, ...]
+    transcribed: tuple[str, ...]
 
     @property
     def texts(self) -> list[str]:
@@ -55,14 +55,14 @@ def read_pairs(path: Path, language: str) -> list[Pair]:
             continue
         try:
             record = json.loads(line)
-            said, heard = words(record["ref"], language), [word.text for word in words(record["hyp"], language)]
+            said, transcribed = words(record["ref"], language), [word.text for word in words(record["hyp"], language)]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f'{path}, line {number}: expected {{"ref": TEXT, "hyp": TEXT}}: {error!r}') from None
         texts = [word.text for word in said]
         if language != "zh":
-            heard = unify(texts, heard)
-        if said and heard and edit_errors(texts, heard).rate <= CEILING:
-            found.append(Pair(said, tuple(heard)))
+            transcribed = unify(texts, transcribed)
+        if said and transcribed and edit_errors(texts, transcribed).rate <= CEILING:
+            found.append(Pair(said, tuple(transcribed)))
     return found
 
 
@@ -78,70 +78,93 @@ def regions(ops: Sequence[Op]) -> list[list[Op]]:
     return found
 
 
-def learn(pairs: Sequence[Pair], language: str, about: dict[str, object]) -> Learned:
-    """A model from pairs, with its curve."""
-    blank = "" if language == "zh" else " "
-    units: dict[str, Counter[str]] = defaultdict(Counter)
-    seen: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    inserted: Counter[str] = Counter()
-    following: dict[str, Counter[str]] = defaultdict(Counter)
-    logits: list[float] = []
-    misses: list[list[bool]] = []
-    for pair in pairs:
-        said, heard = pair.texts, list(pair.heard)
-        seen.update(said)
-        for one, other in zip(["<s>", *heard], heard, strict=False):
-            following[one][other] += 1
-        ops = align(said, heard, language)
+class _Counts:
+    """What pairs hold: how often each unit was said and what was recognised for it."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.blank = "" if language == "zh" else " "
+        self.units: dict[str, Counter[str]] = defaultdict(Counter)
+        self.seen: Counter[str] = Counter()
+        self.wrong: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.inserted: Counter[str] = Counter()
+        self.following: dict[str, Counter[str]] = defaultdict(Counter)
+        self.misses: list[list[bool]] = []
+
+    def add(self, pair: Pair) -> None:
+        """Counts one pair."""
+        said, transcribed = pair.texts, list(pair.transcribed)
+        self.seen.update(said)
+        for one, other in zip(["<s>", *transcribed], transcribed, strict=False):
+            self.following[one][other] += 1
+        ops = align(said, transcribed, self.language)
         for region in regions(ops):
             i, j, k, m = region[0].i, region[-1].j, region[0].k, region[-1].m
             if LONGEST >= j - i > 1 and len(region) > 1:
-                units[blank.join(said[i:j])][blank.join(heard[k:m])] += 1
+                self.units[self.blank.join(said[i:j])][self.blank.join(transcribed[k:m])] += 1
             for op in region:
-                wrong.update(said[op.i : op.j])
-                text = blank.join(heard[op.k : op.m])
-                if op.i == op.j:
-                    inserted[text] += 1
-                    kinds["insertion"] += 1
-                    continue
-                units[blank.join(said[op.i : op.j])][text] += 1
-                kinds["deletion" if not text else "split" if op.m - op.k > op.j - op.i else "substitution"] += 1
-        missed = [not op.same for op in ops for _ in range(op.i, op.j)]
-        misses.append(missed)
-        errors = sum(missed)
-        logits.append(math.log((errors + 0.5) / (len(said) - errors + 0.5)))
-    total = sum(kinds.values()) or 1
-    counted = {kind: kinds[kind] / max(1, total - kinds["insertion"]) for kind in ("deletion", "split", "insertion")}
-    mean = sum(logits) / max(1, len(logits))
-    # Half of the spread of the observed rates is sampling noise of short utterances.
-    spread = math.sqrt(sum((one - mean) ** 2 for one in logits) / max(1, len(logits)) / 2)
-    phones, costs = _phones(units, following, seen) if language == "en" else ({}, {})
+                self._add_error(op, said, transcribed)
+        self.misses.append([not op.same for op in ops for _ in range(op.i, op.j)])
+
+    def _add_error(self, op: Op, said: Sequence[str], transcribed: Sequence[str]) -> None:
+        self.wrong.update(said[op.i : op.j])
+        text = self.blank.join(transcribed[op.k : op.m])
+        if op.i == op.j:
+            self.inserted[text] += 1
+            self.kinds["insertion"] += 1
+            return
+        self.units[self.blank.join(said[op.i : op.j])][text] += 1
+        self.kinds["deletion" if not text else "split" if op.m - op.k > op.j - op.i else "substitution"] += 1
+
+    def shares(self) -> dict[str, float]:
+        """Deletions, splits and insertions by error on a word that was said."""
+        errors = max(1, (sum(self.kinds.values()) or 1) - self.kinds["insertion"])
+        return {kind: round(self.kinds[kind] / errors, 4) for kind in ("deletion", "split", "insertion")}
+
+    def spread(self) -> float:
+        """`Learned.spread`."""
+        logits = [math.log((sum(missed) + 0.5) / (len(missed) - sum(missed) + 0.5)) for missed in self.misses]
+        mean = sum(logits) / max(1, len(logits))
+        # Half of the spread of the observed rates is sampling noise of short utterances.
+        return round(math.sqrt(sum((one - mean) ** 2 for one in logits) / max(1, len(logits)) / 2), 4)
+
+
+def learn(pairs: Sequence[Pair], language: str, about: dict[str, object]) -> Learned:
+    """A model from pairs, with its curve.
+
+    Args:
+        language: "en" or "zh".
+        about: for `Learned.about`.
+    """
+    counts = _Counts(language)
+    for pair in pairs:
+        counts.add(pair)
+    phones, costs = _phones(counts.units, counts.following, counts.seen) if language == "en" else ({}, {})
     common = _common() if language == "en" else []
     learned = Learned(
         language=language,
         about=dict(about),
-        units={unit: _pruned(heard) for unit, heard in sorted(units.items())},
-        words={word: (count, wrong[word]) for word, count in sorted(seen.items())},
+        units={unit: _pruned(transcribed) for unit, transcribed in sorted(counts.units.items())},
+        words={word: (count, counts.wrong[word]) for word, count in sorted(counts.seen.items())},
         contagion=0.0,
-        shares={kind: round(share, 4) for kind, share in counted.items()},
-        inserted=dict(sorted(inserted.items(), key=lambda one: (-one[1], one[0]))[:80]),
-        spread=round(spread, 4),
-        bigrams={one: dict(sorted(others.items())) for one, others in sorted(following.items())},
+        shares=counts.shares(),
+        inserted=dict(sorted(counts.inserted.items(), key=lambda one: (-one[1], one[0]))[:80]),
+        spread=counts.spread(),
+        bigrams={one: dict(sorted(others.items())) for one, others in sorted(counts.following.items())},
         phones=phones,
         costs=costs,
         common=common,
-        hardness=_hardness(Lexicon(phones, costs, ()), common, seen, wrong) if common else [],
+        hardness=_hardness(Lexicon(phones, costs, ()), common, counts.seen, counts.wrong) if common else [],
     )
     model = Model(learned)
     expected = [[model.logit(word) for word in pair.texts] for pair in pairs]
-    learned = msgspec.structs.replace(learned, contagion=_contagion(expected, misses))
+    learned = msgspec.structs.replace(learned, contagion=_contagion(expected, counts.misses))
     return msgspec.structs.replace(learned, curve=curve(learned, [pair.said for pair in pairs]))
 
 
-def _pruned(heard: Counter[str]) -> dict[str, int]:
-    return dict(sorted(heard.items(), key=lambda one: (-one[1], one[0]))[:24])
+def _pruned(transcribed: Counter[str]) -> dict[str, int]:
+    return dict(sorted(transcribed.items(), key=lambda one: (-one[1], one[0]))[:24])
 
 
 def curve(learned: Learned, utterances: Sequence[Sequence[Word]], points: int = 13) -> list[tuple[float, float]]:
@@ -162,16 +185,16 @@ def curve(learned: Learned, utterances: Sequence[Sequence[Word]], points: int = 
 def said_back(model: Model, said: Sequence[Word], offset: float, *key: object) -> list[str]:
     """The words that the channel makes of an utterance."""
     texts = [word.text for word in said]
-    heard: list[str] = []
+    transcribed: list[str] = []
     place = 0
     for change in model.distort(said, 0.0, Rng("curve", *key), offset):
-        heard += [*texts[place : change.i], *(change.new if model.language == "zh" else change.new.split())]
+        transcribed += [*texts[place : change.i], *(change.new if model.language == "zh" else change.new.split())]
         place = change.j
-    return [*heard, *texts[place:]]
+    return [*transcribed, *texts[place:]]
 
 
 def _phones(units: dict[str, Counter[str]], following: dict[str, Counter[str]], seen: Counter[str]) -> tuple[dict[str, str], dict[str, float]]:
-    """Pronunciations of the words that can be said or heard, and the phone costs that the observed substitutions teach."""
+    """Pronunciations of the words that can be said or recognised, and the phone costs that the observed substitutions teach."""
     wanted = set(seen) | {word for others in following.values() for word in others} | vocabulary("en")
     wanted |= {word for row in rows("en", "words") for cell in row for word in cell.split()}
     for row in rows("en", "closed"):
@@ -186,23 +209,23 @@ def _phones(units: dict[str, Counter[str]], following: dict[str, Counter[str]], 
     for said, others in units.items():
         if said.count(" "):
             continue
-        for heard, count in others.items():
-            if heard and not heard.count(" "):
-                for one, other in _pairs(lexicon, lexicon.phones(said), lexicon.phones(heard)):
+        for transcribed, count in others.items():
+            if transcribed and not transcribed.count(" "):
+                for one, other in _pairs(lexicon, lexicon.phones(said), lexicon.phones(transcribed)):
                     heard_at_all[one] += count
                     if one != other:
                         confused[one, other] += count
     costs = {}
     for (one, other), count in sorted(confused.items()):
         if count >= 3:
-            # A confusion as frequent as one in ten of what is heard for the phone costs half of what its articulation says.
+            # A confusion as frequent as one in ten of what is recognised for the phone costs half of what its articulation says.
             costs[f"{one} {other}"] = round(max(0.12, base_cost(one, other) * (1 - 1.6 * math.sqrt(count / (heard_at_all[one] + 20) / 1.0))), 3)
     return phones, costs
 
 
-def _pairs(lexicon: Lexicon, said: Sequence[str], heard: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(lexicon: Lexicon, said: Sequence[str], transcribed: Sequence[str]) -> list[tuple[str, str]]:
     """Aligned phones of two words that sound alike; none where they don't."""
-    n, m = len(said), len(heard)
+    n, m = len(said), len(transcribed)
     best = [[0.0] * (m + 1) for _ in range(n + 1)]
     for i in range(n + 1):
         for j in range(m + 1):
@@ -210,15 +233,15 @@ def _pairs(lexicon: Lexicon, said: Sequence[str], heard: Sequence[str]) -> list[
                 best[i][j] = min(
                     best[i - 1][j] + 0.7 if i else math.inf,
                     best[i][j - 1] + 0.7 if j else math.inf,
-                    best[i - 1][j - 1] + lexicon.cost(said[i - 1], heard[j - 1]) if i and j else math.inf,
+                    best[i - 1][j - 1] + lexicon.cost(said[i - 1], transcribed[j - 1]) if i and j else math.inf,
                 )
     if best[n][m] > 0.5 * max(n, m):
         return []
     found = []
     i, j = n, m
     while i and j:
-        if best[i][j] == best[i - 1][j - 1] + lexicon.cost(said[i - 1], heard[j - 1]):
-            found.append((said[i - 1], heard[j - 1]))
+        if best[i][j] == best[i - 1][j - 1] + lexicon.cost(said[i - 1], transcribed[j - 1]):
+            found.append((said[i - 1], transcribed[j - 1]))
             i, j = i - 1, j - 1
         elif best[i][j] == best[i - 1][j] + 0.7:
             i -= 1
@@ -241,7 +264,7 @@ def _hardness(lexicon: Lexicon, common: Sequence[str], seen: Mapping[str, int], 
 
 
 def _contagion(expected: Sequence[Sequence[float]], misses: Sequence[Sequence[bool]]) -> float:
-    """`Learned.contagion`, by logistic regression over words with how hard each is (logits) and how many others of its utterance were misheard."""
+    """`Learned.contagion`, by logistic regression over words with how hard each is (logits) and how many others of its utterance are wrong."""
     table, happened, offsets = [], [], []
     for logits, missed in zip(expected, misses, strict=True):
         for place in range(1, len(missed)):
@@ -321,7 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not pairs:
         print(f"{given.pairs} holds no usable pairs", file=sys.stderr)
         raise SystemExit(1)
-    rate = corpus_rate(edit_errors(pair.texts, pair.heard) for pair in pairs)
+    rate = corpus_rate(edit_errors(pair.texts, pair.transcribed) for pair in pairs)
     about = {
         "command": f"{parser.prog} --pairs {given.pairs.name} --language {given.language} --output {given.output.name}",
         "pairs": len(pairs),
