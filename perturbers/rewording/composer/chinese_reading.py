@@ -16,15 +16,20 @@ from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.surfaces import kind_of
 from dialmill.perturbers.core.tokens import tokens
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Refusal
-from dialmill.schemas import Act
+from dialmill.schemas import Act, Turn
 
 #: Slots whose request is the search itself: its answer is a suggestion.
 NAME_SLOTS = frozenset({"名称", "片名", "商品名称", "班号", "车次信息", "航班信息"})
+#: Slots that narrow down a thing asked about ("大床房的房费"), and what is asked of it then.
+QUALIFIERS = frozenset({"房型", "坐席", "舱位档次"})
+PRICES = frozenset({"票价", "房费", "价格"})
 #: How the slot of a hotel's facility begins.
 FACILITY = "酒店设施-"
 _STOPS = re.compile(r"[，。！？；,!?;~～…]+|\.(?!\d)")
 _ROUTES = frozenset({"出租", "地铁"})
 _TRIPS = frozenset({"火车", "飞机"})
+#: Slots whose words ("附近") say something of their own where their value doesn't stand beside them.
+_PLACES = frozenset({"区域", "城市"})
 #: Act names by what they do; corpora differ.
 _THANKS = frozenset({"thank", "general"})
 _GREETS = frozenset({"greet", "greeting"})
@@ -141,6 +146,8 @@ def _marks(context: Context) -> list[Mark]:
         if act is None:
             named = [one for one in turn.acts if one.value and one.act == "inform" and one.value.lower() == place.value.lower()]
             act = named[0] if len(named) == 1 else None
+        if act is None and place.slot in QUALIFIERS and any(one.slot in PRICES for one in turn.acts):
+            act = Act("inform", place.domain, place.slot, place.value)  # "经济舱的票价": said before, named again
         marks.append(Mark(place.start, place.end, act))
     return sorted(marks, key=lambda mark: mark.start)
 
@@ -169,6 +176,8 @@ def _parted(clause: Clause, last: int) -> tuple[Clause, Clause] | None:
     words = clause.words
     if last + 1 >= len(words) or words[last + 1].text not in kinds()["starters"] or words[last].text in kinds()["starters"]:
         return None
+    if words[0].text in ("我", "我们") and words[last].text[-1] not in "完后了束":
+        return None  # "我一会|要去": the subject goes with what follows
     end = words[last].end
     if words[last].text[-1] not in kinds()["leading"] or words[last + 1].start != end or any(mark.start < end for mark in clause.marks):
         return None
@@ -286,14 +295,15 @@ class Reading:
         """The places of the words of a clause that are accounted for, and the cues of each labelled request in it."""
         words = clause.words
         frame = kinds()["frame"]
-        places = {place for place, word in enumerate(words) if word.text in frame}
+        places = covered(words, frame)[0]
         last = len(words) - 1
         if words and words[last].text in ("不", "没") and not clause.marks[-1:] and last:
             places.add(last)
         heads = table("head_words").get(self.domain, ())
         places |= covered(words, heads)[0]
         slots = {act.slot or "" for act in self.informs}
-        for slot in slots:
+        marked = {mark.act.slot for mark in clause.marks if mark.act is not None}
+        for slot in slots - (_PLACES - marked):
             places |= covered(words, table("slot_words").get(slot, ()))[0]
         cues: dict[str, set[str]] = {}
         for act in self.requests:
@@ -336,6 +346,9 @@ class Reading:
                 continue
             if general == "tag":
                 continue
+            if general == "react" and (kept or sure):
+                kept.append(clause)  # it is about what was just said
+                continue
             if general is not None:
                 resigned = "".join(clause.texts) if general == "ack" else ""
                 (closings if general in ("thank", "bye", "done") else openings).append(Item(general, value=resigned))
@@ -357,7 +370,8 @@ class Reading:
             cues = {slot: found for slot, found in cues.items() if slot not in NAME_SLOTS}
             texts = set(clause.texts)
             choosing = texts & kinds()["choosing"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "行", "可以", "说", "查", "发"})
-            if not unknown and not foreign and not clause.marks and not cues and choosing:
+            opinion = texts & kinds()["opinion"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "哪家", "哪里"})
+            if not unknown and not foreign and not clause.marks and not cues and (choosing or opinion):
                 kept.append(clause)  # "就这家吧": a choice by pronoun stays as it stands
             elif not unknown and not foreign:
                 sure.append(clause)
@@ -413,7 +427,7 @@ class Reading:
         held = {mark.act for clause in kept for mark in clause.marks if mark.act is not None}
         located = {mark.act for mark in self.marks}
         for act in self.informs:
-            if act not in located and act.slot not in NAME_SLOTS and act.slot != "是否地铁直达" and not kept:
+            if act not in located and act.slot not in NAME_SLOTS and act.slot != "是否地铁直达" and not (kept or cued):
                 return f"value_not_said: {act.slot}"
         if any(act.slot == "是否地铁直达" and act.value != "是" for act in self.informs):
             return "negative_facility"
@@ -428,8 +442,11 @@ class Reading:
         if any(item.kind == "find" for item in content):
             heads = set(table("head_words").get(self.domain, ()))
             searching = {"推荐", "找", "介绍"}
-            if any((clause.marks and not heads.isdisjoint(clause.texts)) or not searching.isdisjoint(clause.texts) for clause in kept):
-                return "search_in_parts"
+            for clause in kept:
+                if clause.marks and not (heads | kinds()["requesting"]).isdisjoint(clause.texts):
+                    return "search_in_parts"
+                if not searching.isdisjoint(clause.texts) or (clause not in position and self._asks(clause)):
+                    return "search_in_parts"
         if self.company:
             items.append(Item("with", start=self.company[0][0], end=self.company[0][1]))
         if len(self.company) > 1:
@@ -450,6 +467,10 @@ class Reading:
             return "mostly_kept"
         self.items = [*openings, *items, *closings]
         return None
+
+    def _asks(self, clause: Clause) -> bool:
+        """Whether a clause is a question."""
+        return self.text[clause.end : clause.stop].strip() in ("？", "?") or clause.texts[-1:] in (("吗",), ("么",), ("没",), ("不",))
 
     def _name(self, sure: list[Clause], cued: dict[str, set[str]]) -> tuple[list[Item], list[Clause]] | str:
         """What the turn does with the name it gives: chooses it, plans to go there, asks about it; and clauses to keep as they stand."""
@@ -476,7 +497,7 @@ class Reading:
                 found.append(named._replace(kind="choose"))
             elif not asks and texts & kinds()["going"] and texts <= plans:
                 found.append(named._replace(kind="plan"))
-            elif any(act.slot not in NAME_SLOTS for act in self.requests):
+            elif any(act.slot not in NAME_SLOTS for act in self.requests) and (asks or texts.isdisjoint(kinds()["opinion"])):
                 found.append(named)
             else:
                 bare.append(clause)
@@ -484,7 +505,7 @@ class Reading:
             return "several_names"
         return found, bare
 
-    def _content(self, sure: list[Clause], held: set[Act | None], cued: dict[str, set[str]], marks: set[Mark]) -> list[Item] | str:
+    def _content(self, sure: list[Clause], held: set[Act], cued: dict[str, set[str]], marks: set[Mark]) -> list[Item] | str:
         """Searches, facts about the search, and requests, in order."""
         items: list[Item] = []
         words = [word for clause in sure for word in clause.texts]
@@ -497,6 +518,9 @@ class Reading:
         question = self.text.rstrip("。！!~ ").endswith(("？", "?", "吗", "么", "没", "不"))
         offered = {"推荐", "找", "找个", "找一个", "找一家", "找家", "选", "挑", "求"}.isdisjoint(words)
         about = bool(facilities) and not constraints and question and offered and not self.context.first and not self.anchored
+        told = [(mark.act.slot, mark.act.value) for mark in values if mark.act is not None]
+        if len(set(told)) < len(told):
+            return "said_twice"
         if any(act.slot == "是否地铁直达" for act in self.informs):
             items.append(Item("inform", self.domain, "是否地铁直达", "是"))
         for mark in informs:
@@ -517,7 +541,18 @@ class Reading:
                 items.append(Item("pick", self.domain))
             elif not anchor:
                 items.append(Item("near", self.domain))
-        if self.domain in _ROUTES or self.domain in _TRIPS or self.domain == "天气":
+        elif constraints and not self.anchored and offered and set(words) & {"哪家", "哪个", "哪一家", "哪一个", "哪几家", "哪几个", "谁家"}:
+            before = self.context.before
+            names = {act.value for act in before.acts if act.slot in NAME_SLOTS and act.domain == self.domain} if before is not None else set()
+            if len(names) > 1:
+                items.append(Item("pick", self.domain))
+        slots_ = {mark.act.slot for mark in constraints if mark.act is not None}
+        if self.domain not in _TRIPS and len(slots_) == 1 and slots_ <= QUALIFIERS and not name_asked and (question or self.requests) and offered:
+            if not any(act.slot in PRICES for act in self.requests):
+                mark = constraints[0]
+                items = [item for item in items if item.slot not in QUALIFIERS]
+                items.append(Item("check", self.domain, next(iter(slots_)) or "", "", mark.start, mark.end))
+        elif self.domain in _ROUTES or self.domain in _TRIPS or self.domain == "天气":
             pass
         elif (constraints or (facilities and not about) or name_asked or self.selects) and not self._answering(looking):
             again = "再" in words and any(act.domain == self.domain and act.slot in NAME_SLOTS for turn in self._earlier() for act in turn.acts)
@@ -549,9 +584,9 @@ class Reading:
                     if word.text in ("那天", "当天"):
                         items.append(Item("then", "天气", "日期", word.text, word.start, word.end))
                         break
-        if self.requests and not self.anchored:
+        if any(item.kind in ("ask", "askfac", "check") for item in items) and not self.anchored:
             items.append(Item("noun", self.domain, self._noun(sure)))
-        missing = held & {mark.act for mark in marks}
+        missing = held & {mark.act for mark in marks if mark.act is not None}
         if missing:
             return "said_twice"
         return items
@@ -562,8 +597,8 @@ class Reading:
         asked = before is not None and before.utterance.rstrip().endswith(("？", "?", "呢", "吗", "么", "吗？"))
         return asked and not looking and not self.requests
 
-    def _earlier(self) -> list[object]:
-        found: list[object] = []
+    def _earlier(self) -> list[Turn]:
+        found: list[Turn] = []
         for turn in self.context.view.dialogue.turns:
             if turn.turn >= self.context.view.turn.turn:
                 break

@@ -13,7 +13,7 @@ from dialmill.perturbers.core.lexicon import rows
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.tokens import tokens
 from dialmill.perturbers.rewording.composer.bank import Clause, Speaker
-from dialmill.perturbers.rewording.composer.chinese_reading import FACILITY, NAME_SLOTS, kinds, table, words_in
+from dialmill.perturbers.rewording.composer.chinese_reading import FACILITY, NAME_SLOTS, PRICES, QUALIFIERS, kinds, table, words_in
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Placed, Plan, Refusal
 
 #: The first private character that stands for a value.
@@ -27,14 +27,16 @@ _ENDS = "。！？!?～~"
 _SIGNS = _ENDS + "，,；;：…"
 #: Words before a place that can't be left empty ("去{N}").
 _NEEDS_NAME = re.compile(r"(?:[从离到给把跟去往进住坐了找评]|在(?=\{N\}[^附周]))\{N\}")
+#: A frame with a lead of its own ("该吃饭了，…").
+_LED = re.compile(r"[^{]*，|[^{]*还没|[^{]*没着落")
 #: Words of an acknowledgement that makes the best of bad news.
 _RESIGNED = frozenset(["好吧", "那好吧", "没关系", "没事", "哎", "唉", "行吧", "这样", "这样啊", "也行", "也好", "没关系的"])
 #: How a turn goes on after an acknowledgement of its own.
 _DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成)，")
-#: Slots that narrow down a thing asked about ("大床房的房费").
-_QUALIFIERS = frozenset({"房型", "坐席", "舱位档次", "车型", "日期"})
 #: Kinds of clauses that may give a reason of their own.
 _UNMOTIVATED = frozenset({"ask", "open", "rev", "say", "nearopen", "taxi", "taxiask", "metro", "trip", "plan", "askframe"})
+#: Kinds of items that are about the turn's domain.
+_ABOUT = frozenset({"find", "ask", "askfac", "answer", "inform", "facility", "pick", "check"})
 #: How often all wishes come before the noun that they are about.
 _REVERSED = 0.28
 #: How often a value that can stand right before the noun does.
@@ -97,15 +99,24 @@ class _Draft:
         tag: str = "",
         facts: frozenset[str] = frozenset(),
         nameless: bool = False,
+        led: bool = False,
     ) -> str:
-        """The text of a clause; `nameless`: one that can do without what points at the thing it is about.
+        """The text of a clause.
+
+        `nameless`: one that can do without what points at the thing it is about; `led`: one without a lead of its own, since one stands before it.
 
         Raises:
             _NoClause: the bank has none that fits.
         """
         options = self.who.options(kind, domain, slot, value, tag, facts)
+        if self.style == "less":
+            # Whoever speaks: a terse turn is made of terse clauses.
+            terse = Speaker(self.who.bank, "terse", self.who.half, self.who.facts)
+            options = terse.options(kind, domain, slot, value, tag, facts) or options
         if nameless:
             options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
+        if led:
+            options = [clause for clause in options if not _LED.match(clause.text)] or options
         if self.style == "less" and options:
             options = _shortest(options)
         if self.style == "more" and kind in _UNMOTIVATED:
@@ -183,9 +194,7 @@ class _Wording:
     def __init__(self, draft: _Draft) -> None:
         self.draft = draft
         self.rng = draft.rng
-        domains = [
-            item.domain for item in draft.plan.items if item.domain and item.kind in ("find", "ask", "askfac", "answer", "inform", "facility", "pick")
-        ]
+        domains = [item.domain for item in draft.plan.items if item.domain and item.kind in _ABOUT]
         named = [item.domain for item in draft.of("choose", "plan", "topic", "near")]
         self.domain = (domains or named or ["*"])[0]
         for item in draft.of("find", "pick", "answer"):
@@ -200,7 +209,7 @@ class _Wording:
         draft = self.draft
         segments: list[str] = []
         keeps = draft.of("keep")
-        general = not (draft.of("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac") or keeps)
+        general = not (draft.of("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac", "check") or keeps)
         if draft.style == "less" and not any(self._needed(item) for item in keeps):
             keeps = []
         if draft.of("greet") and draft.style != "less":
@@ -211,13 +220,14 @@ class _Wording:
             facts = frozenset({"num"}) if re.search(r"\d{3}", before) else frozenset()
             kind = "react" if draft.of("react") else "acksad" if resigned and draft.plan.failed else "ack"
             segments.append(draft.pick(kind, facts=facts))
-        before = [item for item in keeps if item.slot == "before"]
+        leading = [item for item in keeps if item.slot == "before"]
         core = self._core()
         self._said = bool(core)
-        led = bool(before) and draft.source[before[-1].end : before[-1].end + 1] not in _SIGNS
+        led = bool(leading) and draft.source[leading[-1].end : leading[-1].end + 1] not in _SIGNS
+        kept = [self._kept(item) for item in leading]
         if draft.style == "more" and core and led:
-            segments.append(self._reason())
-        segments += [self._kept(item) for item in before]
+            kept.insert(len(kept) - 1, self._reason())
+        segments += kept
         if draft.style == "more" and core and not led:
             segments.append(self._reason())
         segments += [draft.value(item) + "一起，" for item in draft.of("with")]
@@ -289,16 +299,25 @@ class _Wording:
         elif draft.of("find"):
             segments.append(self._search(wishes))
         elif wishes:
-            if self.asks and len(wishes) == 1 and wishes[0].slot in _QUALIFIERS:
+            if self._qualified(wishes):
                 name = wishes[0].text
             else:
                 segments.append(self._answer(wishes))
+        for item in draft.of("check"):
+            point = name or self._pointed(not draft.of("choose", "topic", "plan"))
+            clause = draft.pick("check", domain, item.slot, facts=frozenset({"n"} if point else ()), nameless=not point)
+            segments.append(_put(clause, N=point, v=draft.value(item)))
+            name = ""
         if self.asks or draft.of("askfac"):
             if draft.of("find", "pick"):
                 segments.append(self._tail())
             else:
                 segments += self._requests(name, pointed=bool(draft.of("choose", "plan")) or bool(segments))
         return segments
+
+    def _qualified(self, wishes: Sequence[_Wish]) -> bool:
+        """Whether the one wish narrows down what the price is asked of ("公务舱的票价")."""
+        return len(wishes) == 1 and wishes[0].slot in QUALIFIERS and len(self.asks) == 1 and self.asks[0].slot in PRICES
 
     def _wishes(self) -> list[_Wish]:
         draft = self.draft
@@ -381,7 +400,9 @@ class _Wording:
                 anchor = "它"
         else:
             anchor = ""
-            text = draft.pick("open", domain, tag="later" if self._searched() else "first", facts=facts)
+            text = draft.pick(
+                "open", domain, tag="later" if self._searched() else "first", facts=facts, led=bool(draft.of("keep")) or draft.style == "more"
+            )
         return _close(_put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
 
     def _searched(self) -> bool:
@@ -402,7 +423,7 @@ class _Wording:
         head = next((wish for wish in wishes if draft.has("headof", self.domain, wish.slot)), None)
         parts.append(head.text if head is not None else self._head())
         parts += [self._say(wish) for wish in wishes if wish is not head]
-        return (" " if self.rng.chance(0.5) else "，").join(parts)
+        return (" " if self.rng.chance(0.5) else "，").join(parts) if len(parts) > 1 else "找" + parts[0]
 
     def _picked(self, wishes: list[_Wish]) -> str:
         draft = self.draft
@@ -460,7 +481,10 @@ class _Wording:
             return [(point + " " if point else "") + " ".join(words)]
         if len(questions) > 2 or (len(questions) == 2 and not rng.chance(_APART)):
             listed = _listing([self._item(question) for question in questions], rng)
-            return [_put(draft.pick("askframe"), N=point, L=listed)]
+            frame = draft.pick("askframe")
+            if "有没有" in listed or "周边有" in listed:
+                frame = frame.replace("{N:的}", "{N}")
+            return [_put(frame, N=point, L=listed)]
         found: list[str] = []
         for domain, slot, facts, text in questions:
             if point:
@@ -552,7 +576,7 @@ class _Wording:
             segments.append(_put(draft.pick("revtrip", domain), Z=said))
         elif named:
             raise _NoClause("trip without ends")
-        elif self.asks and len(wishes) == 1 and wishes[0].slot in _QUALIFIERS:
+        elif self._qualified(wishes):
             point = wishes[0].text
         elif wishes:
             segments.append(self._answer(wishes))
