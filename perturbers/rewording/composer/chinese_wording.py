@@ -272,48 +272,44 @@ class _Wording:
 
     def _core(self) -> list[str]:
         """What the turn is about."""
-        draft, domain = self.draft, self.domain
-        if domain == "出租":
-            return self._taxi()
-        if domain == "地铁":
-            return self._metro()
-        if domain == "天气":
-            return self._weather()
-        if domain in ("火车", "飞机"):
-            return self._trip()
-        segments: list[str] = []
-        name = ""
-        for item in draft.of("choose", "plan"):
-            if item.kind == "choose":
-                segments.append(_put(draft.pick("choose"), N=draft.value(item)))
-            else:
-                segments.append(_put(draft.pick("plan", item.domain), N=draft.value(item)))
-        for item in draft.of("topic"):
-            if self.asks and self.rng.chance(0.25) and draft.style == "same":
-                segments.append(_put(draft.pick("topic"), N=draft.value(item)))
-            else:
-                name = draft.value(item)
+        ways = {"出租": self._taxi, "地铁": self._metro, "天气": self._weather, "火车": self._trip, "飞机": self._trip}
+        if self.domain in ways:
+            return ways[self.domain]()
+        draft = self.draft
+        segments, name = self._named()
         wishes = self._wishes()
         if draft.of("pick"):
             segments.append(self._picked(wishes))
         elif draft.of("find"):
             segments.append(self._search(wishes))
+        elif self._qualified(wishes):
+            name = wishes[0].text
         elif wishes:
-            if self._qualified(wishes):
-                name = wishes[0].text
-            else:
-                segments.append(self._answer(wishes))
+            segments.append(self._answer(wishes))
         for item in draft.of("check"):
             point = name or self._pointed(not draft.of("choose", "topic", "plan"))
-            clause = draft.pick("check", domain, item.slot, facts=frozenset({"n"} if point else ()), nameless=not point)
+            clause = draft.pick("check", self.domain, item.slot, facts=frozenset({"n"} if point else ()), nameless=not point)
             segments.append(_put(clause, N=point, v=draft.value(item)))
             name = ""
         if self.asks or draft.of("askfac"):
-            if draft.of("find", "pick"):
-                segments.append(self._tail())
-            else:
-                segments += self._requests(name, pointed=bool(draft.of("choose", "plan")) or bool(segments))
+            segments += [self._tail()] if draft.of("find", "pick") else self._requests(name)
         return segments
+
+    def _named(self) -> tuple[list[str], str]:
+        """What is said of a name before anything else, and the name where a request is to show it."""
+        draft = self.draft
+        segments: list[str] = []
+        name = ""
+        for item in draft.of("choose", "plan", "topic"):
+            if item.kind == "plan":
+                segments.append(_put(draft.pick("plan", item.domain), N=draft.value(item)))
+            elif item.kind == "choose":
+                segments.append(_put(draft.pick("choose"), N=draft.value(item)))
+            elif self.asks and self.rng.chance(0.25) and draft.style == "same":
+                segments.append(_put(draft.pick("topic"), N=draft.value(item)))
+            else:
+                name = draft.value(item)
+        return segments, name
 
     def _qualified(self, wishes: Sequence[_Wish]) -> bool:
         """Whether the one wish narrows down what the price is asked of ("公务舱的票价")."""
@@ -461,7 +457,7 @@ class _Wording:
             return ""
         return draft.pick("pron", self.domain, noun) if draft.has("pron", self.domain, noun) else ""
 
-    def _requests(self, name: str, pointed: bool) -> list[str]:
+    def _requests(self, name: str) -> list[str]:
         draft, rng = self.draft, self.rng
         point = name or self._pointed(not draft.of("choose", "topic", "plan"))
         asks = [("ask", item) for item in self.asks]
@@ -584,7 +580,7 @@ class _Wording:
             if (start and goal) or (named and wishes):
                 segments.append(self._tail())
             else:
-                segments += self._requests(point, pointed=bool(segments))
+                segments += self._requests(point)
         return segments
 
     # Verbosity.
