@@ -196,7 +196,7 @@ def _section(heading: str) -> Section:
     """`Section` of the words between the brackets; underscores stand for blanks, a lone "-" for no slot."""
     kind, domain, slot, tag = (*heading.split(), "", "", "", "")[:4]
     slot, _, value = slot.partition("=")
-    return Section(kind, domain or "*", "" if slot == "-" else slot.replace("_", " "), value.replace("_", " "), tag)
+    return Section(kind, "*" if domain in ("", "-") else domain, "" if slot == "-" else slot.replace("_", " "), value.replace("_", " "), tag)
 
 
 def words_of(text: str) -> str:

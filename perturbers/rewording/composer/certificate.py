@@ -27,8 +27,10 @@ def of_text(context: Context, made: Composed) -> str | None:
         kept.add((place.source_start, place.source_end))
     domains = {act.domain for turn in view.dialogue.turns for act in turn.acts}
     for located in view.located:
-        if located.how in ("boolean", "dontcare") or located.value in domains:
+        if located.how in ("boolean", "dontcare") or located.value in domains or located.value == "dontcare":
             continue  # the name of a domain is no value, though a label may hold it (源领域=酒店)
+        if source[located.start : located.end].lower() == "one":
+            continue  # "the nearest one": what it stands for is told by the plan
         if not any(start <= located.start and located.end <= end for start, end in kept):
             return f"value_lost: {located.slot}={located.value}"
     units = Cut(text, view.language)
@@ -40,8 +42,10 @@ def of_text(context: Context, made: Composed) -> str | None:
             and not any(place.start < signal.end and signal.start < place.end for place in made.placed)
         ):
             return f"value_added: {signal.kind}={signal.value}"
+    known = frozenset(view.units.names)
     for found in view.locator.locate(text):
-        if found.how in ("boolean", "dontcare") or found.value in domains:
+        # A word that the source has too says nothing new: the "free" of free parking, which another slot of the dialogue holds.
+        if found.how in ("boolean", "dontcare") or found.value in domains or text[found.start : found.end].lower() in known:
             continue
         if not any(place.start < found.end and found.start < place.end for place in made.placed):
             return f"value_added: {found.slot}={found.value}"
