@@ -140,9 +140,10 @@ class Speaker:
         cumulative = [total := total + (_OWN if clause.voices else 1.0) for clause in fresh]
         return rng.weighted(fresh, cumulative)
 
-    def say(self, clause: Clause) -> None:
-        """Remembers that a clause was said."""
-        self._said[clause.key] = self._said.get(clause.key, 0) + 1
+    def say(self, *keys: int) -> None:
+        """Remembers that the clauses with these keys were said."""
+        for key in keys:
+            self._said[key] = self._said.get(key, 0) + 1
 
 
 def voices_in_order(key: tuple[object, ...]) -> list[str]:

@@ -33,6 +33,20 @@ class Part(NamedTuple):
     unit: str = ""
 
 
+class NounPhrase(NamedTuple):
+    """A noun phrase: its text with an article, what it says in order, what is left to say, and whether it is plural."""
+
+    text: str
+    said: list[Part]
+    rest: list[Part]
+    plural: bool
+
+
+#: Slots that modify a head, in their order; and the order of what stands behind it.
+_MODS = ("pricerange", "stars", "food")
+_BEHIND = {"name": 0, "departure": 1, "destination": 2, "book people": 3, "book stay": 4, "book day": 5, "day": 6, "book time": 7}
+
+
 class Sentence(NamedTuple):
     """A sentence, the slots it says in the order of their values, and whether it asks."""
 
@@ -164,6 +178,16 @@ class _Turn:
     def pick(self, kind: str, place: Place | None = None, value: str = "", tag: str = "", facts: frozenset[str] = frozenset()) -> str | None:
         return self.take(self.options(kind, place, value, tag, facts))
 
+    def said(self, sections: list[str]) -> list[Sentence] | None:
+        """A sentence of each section; None where one has none."""
+        made = []
+        for section in sections:
+            text = self.pick(section)
+            if text is None:
+                return None
+            made.append(Sentence(text))
+        return made
+
     # Values
 
     def part(self, item: Item) -> Part | None:
@@ -209,65 +233,57 @@ class _Turn:
 
     # Noun phrases
 
-    def noun_phrase(self, domain: str, parts: list[Part], most: int) -> tuple[str, list[Part], list[Part], bool] | None:
-        """A phrase with its article; what it says, in order; what is left to say; whether it is plural."""
-        rng = self.rng
-        typed = next((part for part in parts if part.place.slot == "type" and part.letter), None)
-        plural = False
-        mods: list[tuple[str, Part]] = []
-        left: list[Part] = []
-        posts: list[tuple[str, Part]] = []
-        head: str | None
-        if typed is not None and "mass" not in typed.facts:
-            head, plural = typed.letter, "pl" in typed.facts
-        else:
-            head = self.pick("head", Place(domain, ""))
+    def noun_phrase(self, domain: str, parts: list[Part], most: int) -> NounPhrase | None:
+        """A phrase with its article; `most`: how many phrases may stand behind its head."""
+        typed = next((part for part in parts if part.place.slot == "type" and part.letter and "mass" not in part.facts), None)
+        head = typed.letter if typed is not None else self.pick("head", Place(domain, ""))
         if head is None:
             return None
-        fixed = bool(re.match(r"(?:somewhere|stay)\b", head))
+        bare = head.startswith("somewhere")
+        mods, left = self.modifiers([part for part in parts if part is not typed], bare)
+        posts, rest = self.behind(domain, left, most)
+        plural = typed is not None and "pl" in typed.facts
+        phrase = " ".join([*(text for text, _ in mods), head, *(text for text, _ in posts)])
+        if not plural and not bare:
+            phrase = f"a~ {phrase}"
+        said = [part for _, part in mods] + ([typed] if typed is not None else []) + [part for _, part in posts]
+        return NounPhrase(phrase, said, rest, plural)
+
+    def modifiers(self, parts: list[Part], bare: bool) -> tuple[list[tuple[str, Part]], list[Part]]:
+        """What stands before the head, and what doesn't."""
+        mods: list[tuple[str, Part]] = []
+        left: list[Part] = []
         for part in parts:
-            if part is typed and "mass" not in typed.facts:
-                continue
             slot = part.place.slot
-            if slot in ("pricerange", "stars", "food") and not fixed and len(mods) < 2 and rng.chance(0.7 if slot != "stars" else 0.5):
+            text = None
+            if slot in _MODS and not bare and len(mods) < 2 and self.rng.chance(0.5 if slot == "stars" else 0.7):
                 text = self.worded("mod", part)
-                if text is not None:
-                    mods.append((text, part))
-                    continue
-            left.append(part)
-        order = {"pricerange": 0, "stars": 1, "food": 2}
-        mods.sort(key=lambda pair: order[pair[1].place.slot])
+            if text is None:
+                left.append(part)
+            else:
+                mods.append((text, part))
+        mods.sort(key=lambda pair: _MODS.index(pair[1].place.slot))
+        return mods, left
+
+    def behind(self, domain: str, parts: list[Part], most: int) -> tuple[list[tuple[str, Part]], list[Part]]:
+        """What stands behind the head, at most one phrase with a verb among it, as the last; and what doesn't."""
+        posts: list[tuple[str, Part]] = []
         rest: list[Part] = []
         verbal: tuple[str, Part] | None = None
-        for part in left:
+        for part in parts:
             if part.item.kind == "town":
                 posts.append((f"in {part.letter}", part))
                 continue
-            kinds = ("npost",) if (part.place.slot.startswith("book ") and domain != "train") or part.place.slot == "name" else ("post",)
-            text = None
-            if len(posts) + (verbal is not None) < most:
-                for kind in kinds:
-                    text = self.worded(kind, part)
-            if text is None:
+            kind = "npost" if part.place.slot == "name" or (part.place.slot.startswith("book ") and domain != "train") else "post"
+            text = self.worded(kind, part) if len(posts) + (verbal is not None) < most else None
+            if text is None or (_VERBAL.match(text) and verbal is not None):
                 rest.append(part)
             elif _VERBAL.match(text):
-                if verbal is None:
-                    verbal = (text, part)
-                else:
-                    rest.append(part)
+                verbal = (text, part)
             else:
                 posts.append((text, part))
-        rank = {"name": 0, "departure": 1, "destination": 2, "book people": 3, "book stay": 4, "book day": 5, "day": 6, "book time": 7}
-        posts.sort(key=lambda pair: 1 if pair[1].item.kind == "town" else rank.get(pair[1].place.slot, 6))
-        if verbal is not None:
-            posts.append(verbal)
-        phrase = " ".join([*(text for text, _ in mods), head, *(text for text, _ in posts)])
-        if head == "stay":
-            phrase = " ".join([*(text for text, _ in mods), "stay", *(text for text, _ in posts)])
-        if not plural and not head.startswith("somewhere"):
-            phrase = f"a~ {phrase}"
-        said = [part for _, part in mods] + ([typed] if typed is not None and "mass" not in typed.facts else []) + [part for _, part in posts]
-        return phrase, said, rest, plural
+        posts.sort(key=lambda pair: 1 if pair[1].item.kind == "town" else _BEHIND.get(pair[1].place.slot, 6))
+        return (posts if verbal is None else [*posts, verbal]), rest
 
     # Sentences about one domain
 
@@ -281,9 +297,8 @@ class _Turn:
             text = self.worded("say", named[0], mark)
             if text is None:
                 return None
-            others = [part for part in parts if part is not named[0]]
-            rest = self.says(others)
-            return None if rest is None else [Sentence(text, (named[0],)), *rest]
+            others = self.says([part for part in parts if part is not named[0]])
+            return None if others is None else [Sentence(text, (named[0],)), *others]
         if tag == "later" and not towns and len(parts) <= 2 and self.rng.chance(0.5):
             says = self.says(parts)
             if says is not None:
@@ -291,7 +306,7 @@ class _Turn:
         made = self.noun_phrase(domain, parts, most)
         if made is None:
             return None if towns else self.says(parts)
-        phrase, said, rest, plural = made
+        phrase, said, rest, plural = made.text, made.said, made.rest, made.plural
         frames = self.options("open", Place(domain, ""), "", tag)
         if plural:
             frames = [frame for frame in frames if not _SINGULAR_FRAME.search(frame.text)]
@@ -419,79 +434,84 @@ def realise(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) ->
 
 def _sentences(turn: _Turn) -> list[Sentence] | None:
     """The sentences of a turn in order."""
-    found, rng = turn.plan, turn.rng
-    items = found.items
-    kinds = {item.kind for item in items}
-    content = [item for item in items if item.kind not in ("thank", "bye", "greet", "ack", "end", "yes", "no")]
-    made: list[Sentence] = []
-    last: list[Sentence] = []
-
-    def add(kind: str, tag: str = "", to: list[Sentence] | None = None) -> bool:
-        text = turn.pick(kind, None, "", tag)
-        if text is not None:
-            (made if to is None else to).append(Sentence(text))
-        return text is not None
-
-    if "greet" in kinds and not add("greet"):
+    kinds = {item.kind for item in turn.plan.items}
+    plain = _plain(turn, kinds) if all(item.kind in _CONTENTLESS for item in turn.plan.items) else None
+    if plain is not None or all(item.kind in _CONTENTLESS for item in turn.plan.items):
+        return None if plain is None else turn.said(plain)
+    opening = turn.said(_opening(turn, kinds))
+    goals = _goals(turn, "yes" in kinds)
+    if opening is None or goals is None:
         return None
-    if "thank" in kinds and not content:
-        if "yes" in kinds and not add("yes"):
+    told = _domains(turn)
+    asked = _asked(turn)
+    if told is None or asked is None:
+        return None
+    chosen = turn.said(["recommend"] if "recommend" in kinds else [])
+    booked: list[Sentence] = []
+    for item in turn.plan.items:
+        if item.kind == "book" and not add_intent(turn, item, "book", booked):
             return None
-        if "no" in kinds and _declines(turn):
-            if not (add("nofull") and add("thank")):
-                return None
-        elif "end" in kinds or "no" in kinds:
-            if not add("thankend"):
-                return None
-        elif not add("thankmeh" if found.failed else "thank"):
-            return None
-        return made if "bye" not in kinds or add("bye") else None
-    if "bye" in kinds and not content:
-        if ("end" in kinds or "no" in kinds) and not add("thankend"):
-            return None
-        return made if add("bye") else None
-    if not content:
+    closing = _closing(turn, kinds)
+    if chosen is None or closing is None:
+        return None
+    return opening + goals + told + chosen + booked + asked + closing
+
+
+#: Kinds that say nothing of the task.
+_CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
+
+
+def _plain(turn: _Turn, kinds: set[str]) -> list[str] | None:
+    """The sections for a turn of thanks, goodbye, yes or no alone; None where it says none of them."""
+    made = ["greet"] if "greet" in kinds else []
+    ends = bool(kinds & {"end", "no"})
+    if "thank" in kinds:
         if "yes" in kinds:
-            return made if add("yesfull") else None
-        if "no" in kinds or "end" in kinds:
-            return made if add("nofull") else None
-        return None
-    if "yes" in kinds and kinds & {"goal"}:
-        pass
-    elif "yes" in kinds:
-        if not add("yes"):
-            return None
+            made.append("yes")
+        if "no" in kinds and _declines(turn):
+            made += ["nofull", "thank"]
+        else:
+            made.append("thankend" if ends else "thankmeh" if turn.plan.failed else "thank")
+        return made + (["bye"] if "bye" in kinds else [])
+    if "bye" in kinds:
+        return [*made, *(["thankend"] if ends else []), "bye"]
+    if "yes" in kinds:
+        return [*made, "yesfull"]
+    return [*made, "nofull"] if ends else (made or None)
+
+
+def _opening(turn: _Turn, kinds: set[str]) -> list[str]:
+    """The sections that a turn with something to say begins with."""
+    found, rng = turn.plan, turn.rng
+    made = ["greet"] if "greet" in kinds else []
+    if "yes" in kinds:
+        made += [] if "goal" in kinds else ["yes"]
     elif "no" in kinds:
-        if not add("no"):
-            return None
-    elif found.failed and any(item.kind == "inform" for item in items):
+        made.append("no")
+    elif found.failed and any(item.kind == "inform" for item in found.items):
         if turn.style != "less" and rng.chance(0.5):
-            add("change")
+            made.append("change")
     elif "ack" in kinds and not turn.context.first and not kinds & {"select", "right", "declinebook", "alts"} and rng.chance(0.7):
-        add("ack")
-    for kind, section in _SENTENCES.items():
-        if kind in kinds and kind != "recommend" and not add(section):
-            return None
-    for item in items:
+        made.append("ack")
+    return made + [section for kind, section in _SENTENCES.items() if kind in kinds]
+
+
+def _goals(turn: _Turn, accepts: bool) -> list[Sentence] | None:
+    """A sentence for each intent."""
+    made = []
+    for item in turn.plan.items:
         if item.kind == "goal":
             verb = turn.take(turn.options("do", Place(item.domain, item.value.lower())))
-            if verb is None:
-                return None
-            section = "goahead" if "yes" in kinds else "wish"
-            frame = turn.pick(section, None, "", "first" if turn.context.first else "later")
-            if frame is None:
+            frame = turn.pick("goahead" if accepts else "wish", None, "", "first" if turn.context.first else "later")
+            if verb is None or frame is None:
                 return None
             made.append(Sentence(frame.replace("{I}", verb), (), "?" in frame))
-    said = _domains(turn)
-    if said is None:
-        return None
-    made += said
-    if "recommend" in kinds and not add("recommend"):
-        return None
-    for item in items:
-        if item.kind == "book" and not add_intent(turn, item, "book", made):
-            return None
-    requests = [turn.parts[item] for item in items if item.kind == "request"]
+    return made
+
+
+def _asked(turn: _Turn) -> list[Sentence] | None:
+    """What the turn asks for, and of what."""
+    made: list[Sentence] = []
     for part in _subjects(turn):
         text = turn.pick("about")
         if text is None:
@@ -499,19 +519,21 @@ def _sentences(turn: _Turn) -> list[Sentence] | None:
         if part.place.slot == "type":
             text = text.replace("{v}", "the {v}")
         made.append(Sentence(turn.fill(text, part), (part,)))
-    if requests:
-        asked = turn.requests(requests)
-        if asked is None:
-            return None
-        made += asked
+    requests = [turn.parts[item] for item in turn.plan.items if item.kind == "request"]
+    asked = turn.requests(requests) if requests else []
+    return None if asked is None else made + asked
+
+
+def _closing(turn: _Turn, kinds: set[str]) -> list[Sentence] | None:
+    """Thanks and goodbye at the end of a turn that says something before."""
+    made: list[Sentence] = []
     if "thank" in kinds:
         text = turn.take([clause for clause in turn.options("thank") if len(clause.text) < 40])
         if text is None:
             return None
-        last.append(Sentence(text))
-    if "bye" in kinds and not add("bye", to=last):
-        return None
-    return made + last
+        made.append(Sentence(text))
+    bye = turn.said(["bye"] if "bye" in kinds else [])
+    return None if bye is None else made + bye
 
 
 def _declines(turn: _Turn) -> bool:
@@ -674,34 +696,40 @@ def _keywords(turn: _Turn) -> list[Sentence] | None:
         words.append(text)
     if not titled and search and not known:
         words.append(_HEADS[domain])
-    made: list[Sentence] = []
-    for kind, text in (("yes", "yes"), ("no", "no")):
-        if kind in others:
-            made.append(Sentence(text + ","))
-    for item in found.items:
+    joint = ", " if domain not in OWN or turn.rng.chance(0.4) else " "
+    replies = [Sentence(f"{kind},") for kind in ("yes", "no") if kind in others]
+    goals = _bare_goals(turn)
+    after = _bare_rest(turn)
+    if goals is None or after is None:
+        return None
+    thanks = [Sentence("thanks")] if "thank" in others else []
+    return [*replies, *goals, Sentence(joint.join(words), tuple(informs)), *after, *thanks]
+
+
+def _bare_goals(turn: _Turn) -> list[Sentence] | None:
+    """Intents as bare verbs."""
+    made = []
+    for item in turn.plan.items:
         if item.kind == "goal":
             verb = turn.take(turn.options("do", Place(item.domain, item.value.lower())))
             if verb is None:
                 return None
             made.append(Sentence(verb + ","))
-    joint = ", " if domain not in OWN or turn.rng.chance(0.4) else " "
-    made.append(Sentence(joint.join(words), tuple(informs)))
-    for item in found.items:
-        if item.kind == "dontcare":
-            options = sorted(turn.options("any", turn.parts[item].place), key=lambda clause: len(clause.text))
-            text = turn.take(options[:3])
-            if text is None:
-                return None
-            made.append(Sentence(text))
-    requests = [turn.parts[item] for item in found.items if item.kind == "request"]
-    for part in requests:
-        options = sorted(turn.options("ask", part.place), key=lambda clause: len(clause.text))
-        text = turn.take(options[:4])
-        if text is None:
-            return None
-        made.append(Sentence(text, (part,), True))
-    if "thank" in others:
-        made.append(Sentence("thanks"))
+    return made
+
+
+def _bare_rest(turn: _Turn) -> list[Sentence] | None:
+    """What doesn't matter and what is asked for, by the shortest clauses."""
+    made = []
+    for kind, section, most in (("dontcare", "any", 3), ("request", "ask", 4)):
+        for item in turn.plan.items:
+            if item.kind == kind:
+                part = turn.parts[item]
+                options = sorted(turn.options(section, part.place), key=lambda clause: len(clause.text))
+                text = turn.take(options[:most])
+                if text is None:
+                    return None
+                made.append(Sentence(text, (part,) if kind == "request" else (), kind == "request"))
     return made
 
 
@@ -741,12 +769,12 @@ def _wordy(turn: _Turn, sentences: list[Sentence]) -> list[Sentence] | None:
     places = [part.place.domain for sentence in sentences for part in sentence.slots if part.item.kind == "inform"]
     if places and (not added or rng.chance(0.3)):
         domain = places[0] if places[0] in OWN else "*"
-        text = turn.pick("circ", Place(domain, ""))
-        if text is not None:
+        circumstance = turn.pick("circ", Place(domain, ""))
+        if circumstance is not None:
             opening = 0
             while opening < len(made) and not made[opening].slots and len(made[opening].text) < 30 and opening < len(made) - 1:
                 opening += 1
-            made.insert(opening, Sentence(text))
+            made.insert(opening, Sentence(circumstance))
             added += 1
     return made if added else None
 
@@ -754,70 +782,73 @@ def _wordy(turn: _Turn, sentences: list[Sentence]) -> list[Sentence] | None:
 # Writing
 
 
-def _article(match: re.Match[str], surfaces: dict[str, str]) -> str:
-    following = surfaces.get(match[2], match[2])
-    return f"{match[1]}{'n' if _VOWEL.match(following) else ''} {match[2]}"
-
-
 def _written(turn: _Turn, sentences: list[Sentence]) -> Composed | Refusal:
+    """The text with its values in their places, in the source's typography."""
     surfaces = {part.letter: part.surface for part in turn.parts.values() if part.letter}
-    items = {part.letter: part.item for part in turn.parts.values() if part.letter}
-    lower = turn.who.voice == "teen" or not turn.writing.capitals
-    written: list[str] = []
-    for place, sentence in enumerate(sentences):
-        text = sentence.text
-        if not lower:
-            text = text[:1].upper() + text[1:]
-        if place < len(sentences) - 1 and text[-1:] not in ".?!,;:":
-            text += "," if lower else "."
-        elif place == len(sentences) - 1 and text[-1:] == ",":
-            text = text[:-1]
-        if written and written[-1].endswith(",") and not re.match(r"I\b", sentence.text):
-            text = text[:1].lower() + text[1:]
-        written.append(text)
-    whole = " ".join(written)
-
-    def following(match: re.Match[str]) -> str:
-        # A value that the clause "sounds" before: "a cheap", "an expensive".
-        return _article(match, surfaces)
-
-    def relative(match: re.Match[str]) -> str:
-        surface = surfaces.get(match[2], match[2]).lower()
-        word = match[1].lower()
-        if word == "the":
-            keep = _ORDINAL.match(surface) is not None and not surface.startswith("the ")
-        elif word == "on":
-            keep = _RELATIVE.match(surface) is None
-            if keep and _ORDINAL.match(surface):
-                return f"{match[1]} the {match[2]}"
-        else:
-            keep = not re.match(r"(?:in|around|after|before|at|noon$)\b", surface) or surface.startswith("noon")
-        return f"{match[1]} {match[2]}" if keep else match[2]
-
-    whole = _ON.sub(relative, _A.sub(following, whole))
-    if "~" in whole:
-        return Refusal("no_clause")
+    whole = _joined(sentences, turn.who.voice == "teen" or not turn.writing.capitals)
+    whole = _ON.sub(lambda match: _determined(match, surfaces), _A.sub(lambda match: _article(match, surfaces), whole))
     if not turn.writing.capitals:
         whole = whole.lower()
     if turn.writing.apart:
         whole = tokenise(whole)
+    items = {part.letter: part.item for part in turn.parts.values() if part.letter}
     pieces: list[str] = []
     placed: list[Placed] = []
     reached = length = 0
     for match in _LETTER.finditer(whole):
-        literal = whole[reached : match.start()]
-        pieces.append(literal)
-        length += len(literal)
-        item = items[match[0]]
-        surface = surfaces[match[0]]
-        placed.append(Placed(length, length + len(surface), item.start, item.end))
-        pieces.append(surface)
-        length += len(surface)
-        reached = match.end()
+        pieces += (whole[reached : match.start()], surfaces[match[0]])
+        length += match.start() - reached
+        item, end = items[match[0]], length + len(surfaces[match[0]])
+        placed.append(Placed(length, end, item.start, item.end))
+        length, reached = end, match.end()
     pieces.append(whole[reached:])
     if len(placed) != len(surfaces):
         return Refusal("value_lost")
     return Composed("".join(pieces), tuple(placed), tuple(dict.fromkeys(turn.used)), turn.who.voice)
 
+
+def _joined(sentences: list[Sentence], lower: bool) -> str:
+    """Sentences one after the other, with capitals and signs between them."""
+    written: list[str] = []
+    for place, sentence in enumerate(sentences):
+        text = sentence.text
+        if not lower:
+            text = text[:1].upper() + text[1:]
+        last = place == len(sentences) - 1
+        if last:
+            text = text.removesuffix(",")
+        elif text[-1:] not in ".?!,;:":
+            text += "," if lower else "."
+        if written and written[-1].endswith(",") and not _I.match(sentence.text):
+            text = text[:1].lower() + text[1:]
+        written.append(text)
+    return " ".join(written)
+
+
+_I = re.compile(r"I\b")
+
+
+def _article(match: re.Match[str], surfaces: dict[str, str]) -> str:
+    """ "a" or "an" by what follows."""
+    following = surfaces.get(match[2], match[2])
+    return f"{match[1]}{'n' if _VOWEL.match(following) else ''} {match[2]}"
+
+
+def _determined(match: re.Match[str], surfaces: dict[str, str]) -> str:
+    """ "on", "at" and "the" where the value goes with them: "on Monday", "tomorrow", "the 3rd"."""
+    surface = surfaces.get(match[2], match[2]).lower()
+    word = match[1].lower()
+    if word == "the":
+        keep = _ORDINAL.match(surface) is not None
+    elif word == "on":
+        keep = _RELATIVE.match(surface) is None
+        if keep and _ORDINAL.match(surface):
+            return f"{match[1]} the {match[2]}"
+    else:
+        keep = _OWN_PREPOSITION.match(surface) is None
+    return f"{match[1]} {match[2]}" if keep else match[2]
+
+
+_OWN_PREPOSITION = re.compile(r"(?:in|around|after|before|at)\b")
 
 __all__ = ["plan", "realise"]

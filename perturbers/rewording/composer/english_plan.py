@@ -120,7 +120,6 @@ _PICK = re.compile(
     r"|\byour (?:favou?rite|recommendation|choice|pick)\b|\bup to you\b|\bwhat (?:do|would) you (?:recommend|suggest)\b|\bsurprise me\b"
     r"|\bwhich (?:one )?(?:do|would|is)\b"
 )
-_ALSO = re.compile(r"\b(?:also|too|as well|another thing)\b")
 #: Words that stand before "one" where it is no number.
 _BEFORE_ONE = frozenset(["that", "this", "the", "which", "nice", "good", "a", "any"])
 _NOT_NOW = frozenset(["now", "at", "today", "yet", "right", "this", "really"])
@@ -169,19 +168,19 @@ def plan(context: Context) -> Plan | Refusal:
     read = _items(context, asked, text)
     if isinstance(read, Refusal):
         return read
-    items, used = read
+    acts, used = read
     asks = before is not None and ("?" in before.utterance or any(act.act in ("reqmore", "req more", "req_more") for act in before.acts))
     offered = before is not None and any(
         act.act in ("recommend", "offer", "select", "offerbook", "offerbooked", "inform", "book") for act in before.acts
     )
     failed = _failed(before)
     booked = before is not None and any(act.act in ("offerbooked", "book", "notify_success") for act in before.acts)
-    items = _unlabelled(context, items, names, text, asks, offered)
-    if isinstance(items, Refusal):
-        return items
-    if not items:
+    said = _unlabelled(context, acts, names, text, asks, offered)
+    if isinstance(said, Refusal):
+        return said
+    if not said:
         return Refusal("no_acts")
-    items = _recovered(context, items, used)
+    items = _recovered(context, said, used)
     problem = _unaccounted(context, items, used) or _units(context, items) or _state(context, items)
     return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed, booked)
 
@@ -200,54 +199,51 @@ def _failed(before: Turn | None) -> bool:
 
 def _items(context: Context, asked: frozenset[str], text: str) -> tuple[list[Item], set[int]] | Refusal:
     """The acts as items, and which located values they show."""
-    view, turn = context.view, context.view.turn
+    view, turn, before = context.view, context.view.turn, context.before
     acts = [act for act in turn.acts if act.act != "inform" or act.slot != "none"]
     derived = not acts
     if derived:
-        known = context.state
         acts = [
             Act("inform", cell.domain, cell.slot, value)
             for cell in turn.state
             for value in cell.values[:1]
-            if (cell.domain, cell.slot, value) not in known
+            if (cell.domain, cell.slot, value) not in context.state
         ]
     items: list[Item] = []
     used: set[int] = set()
     for act in dict.fromkeys(acts):
-        name, slot, value = act.act.replace("_", " "), (act.slot or "").replace("_", " "), act.value or ""
-        if name == "inform intent":
-            items.append(Item("goal", act.domain, "", value))
-        elif name in _KINDS:
-            kind = _KINDS[name]
-            if kind == "right" and (context.before is None or all(act.act != "confirm" for act in context.before.acts)):
-                kind = "yes"
-            if not any(item.kind == kind for item in items):
-                items.append(Item(kind, act.domain))
-        elif name == "request" and slot:
-            if place_of(act.domain, slot, True) is None:
-                return Refusal(f"no_clause: {slot}")
-            items.append(Item("request", act.domain, slot))
-        elif name == "inform" and not slot:
-            items.append(Item("intent", act.domain))
-        elif name == "inform":
-            place = place_of(act.domain, slot)
-            if place is None:
-                return Refusal(f"no_clause: {slot}")
-            made = _informed(context, act, slot, value, place, used)
-            if isinstance(made, Refusal):
-                # A state that changes by what the system offered needs no act of the turn's own.
-                if derived and _offered_value(context.before, value):
-                    continue
-                return made
+        made = _item(context, act, used)
+        if isinstance(made, Refusal):
+            # A state that changes by what the system offered needs no act of the turn's own.
+            if derived and _offered_value(before, act.value or ""):
+                continue
+            return made
+        if made.kind in ("inform", "dontcare", "request", "intent", "goal") or all(item.kind != made.kind for item in items):
             items.append(made)
-        else:
-            return Refusal(f"act: {name}")
-    if derived and not items and asked and any(signal.kind == "dontcare" for signal in view.signals) and context.before is not None:
-        for act in context.before.acts:
-            if act.act == "request" and act.slot and place_of(act.domain, act.slot.replace("_", " ")):
-                items.append(Item("dontcare", act.domain, act.slot.replace("_", " ")))
-                break
+    if derived and not items and asked and before is not None and any(signal.kind == "dontcare" for signal in view.signals):
+        open_slots = [(act.domain, act.slot.replace("_", " ")) for act in before.acts if act.act == "request" and act.slot]
+        items += [Item("dontcare", domain, slot) for domain, slot in open_slots if place_of(domain, slot)][:1]
     return items, used
+
+
+def _item(context: Context, act: Act, used: set[int]) -> Item | Refusal:
+    """An act as an item; the located value that it shows is added to `used`."""
+    name, slot, value = act.act.replace("_", " "), (act.slot or "").replace("_", " "), act.value or ""
+    if name == "inform intent":
+        return Item("goal", act.domain, "", value)
+    if name in _KINDS:
+        kind = _KINDS[name]
+        if kind == "right" and (context.before is None or all(other.act != "confirm" for other in context.before.acts)):
+            kind = "yes"
+        return Item(kind, act.domain)
+    if name == "request" and slot:
+        return Item("request", act.domain, slot) if place_of(act.domain, slot, True) else Refusal(f"no_clause: {slot}")
+    if name == "inform" and not slot:
+        return Item("intent", act.domain)
+    if name == "inform":
+        place = place_of(act.domain, slot)
+        return Refusal(f"no_clause: {slot}") if place is None else _informed(context, act, slot, value, place, used)
+    return Refusal(f"act: {name}")
 
 
 def _informed(context: Context, act: Act, slot: str, value: str, place: Place, used: set[int]) -> Item | Refusal:
@@ -301,53 +297,62 @@ def _offered_value(before: Turn | None, value: str) -> bool:
 
 def _unlabelled(context: Context, items: list[Item], names: list[str], text: str, asks: bool, offered: bool) -> list[Item] | Refusal:
     """The items with what the words say beside the acts: yes and no, a booking asked for or put off, a choice left to the system, thanks."""
+    reply = _reply(context, items, names, asks)
+    if isinstance(reply, Refusal):
+        return reply
     kinds = {item.kind for item in items}
-    sgd = any(item.kind in ("goal", "right", "select", "alts", "declineintent") for item in items) or any("_" in item.domain for item in items)
-    first = names[0] if names else ""
     content = any(item.kind not in _GENERAL for item in items)
-    made = list(items)
-    refuses = first in _NO or (first == "not" and len(names) > 1 and names[1] in _NOT_NOW)
-    if refuses and "no" not in kinds and "declineintent" not in kinds:
-        if kinds & {"thank", "bye"} and not content and not _offers_booking(context):
-            made.insert(0, Item("end"))
-        elif context.before is None:
-            return Refusal("unlabelled: no")
-        elif "dontcare" not in kinds:
-            made.insert(0, Item("no"))
-    elif first in _YES and not kinds & {"yes", "right", "select"}:
-        made.insert(0, Item("yes" if asks and (first in _SURE_YES or not content) else "ack"))
-    elif first in _ACKS and context.before is not None and not kinds & {"yes", "right", "select"}:
-        made.insert(0, Item("ack"))
+    made = [*reply, *items]
     if _THANKS.search(text) and "thank" not in kinds:
         made.append(Item("thank"))
     if "bye" not in kinds and ("goodbye" in names or "bye" in names):
         made.append(Item("bye"))
     if kinds & {"thank", "bye"} and not any(item.kind in ("end", "no") for item in made) and _END.search(text) and not content:
         made.append(Item("end"))
-    if not sgd:
-        unbook = _UNBOOK.search(text)
-        booking = any(item.slot.startswith("book ") for item in items)
-        if unbook:
-            if (
-                booking
-                or context.before is None
-                or "dontcare" in kinds
-                or any(item.kind == "inform" and item.domain not in {cell[0] for cell in context.state} for item in items)
-            ):
-                return Refusal("unlabelled: not booked")
-            made = [item for item in made if item.kind not in ("no", "yes")]
-            made.append(Item("declinebook", _domain_of(context, items)))
-        elif _BOOK.search(text) and not booking:
-            known = {cell[0] for cell in context.state}
-            fresh = any(item.kind == "inform" and item.slot != "name" and item.domain not in known for item in items) or "intent" in kinds
-            if not fresh and offered:
-                domain = _domain_of(context, items)
-                if not domain or any(item.kind == "inform" and item.slot != "name" for item in items):
-                    return Refusal("unlabelled: book")
-                made = [item for item in made if item.kind != "intent"]
-                made.append(Item("book", domain))
+    if not any("_" in item.domain or item.kind in ("goal", "right", "select", "alts", "declineintent") for item in items):
+        booked = _booking_words(context, items, made, text, offered)
+        if isinstance(booked, Refusal):
+            return booked
+        made = booked
     if _PICK.search(text) and offered and not context.first:
         made.append(Item("recommend"))
+    return made
+
+
+def _reply(context: Context, items: list[Item], names: list[str], asks: bool) -> list[Item] | Refusal:
+    """What the first word answers: yes, no, the end of it all, or an acknowledgement."""
+    kinds = {item.kind for item in items}
+    content = any(item.kind not in _GENERAL for item in items)
+    first = names[0] if names else ""
+    refuses = first in _NO or (first == "not" and len(names) > 1 and names[1] in _NOT_NOW)
+    if refuses and not kinds & {"no", "declineintent"}:
+        if kinds & {"thank", "bye"} and not content and not _offers_booking(context):
+            return [Item("end")]
+        if context.before is None:
+            return Refusal("unlabelled: no")
+        return [] if "dontcare" in kinds else [Item("no")]
+    if kinds & {"yes", "right", "select"}:
+        return []
+    if first in _YES:
+        return [Item("yes" if asks and (first in _SURE_YES or not content) else "ack")]
+    return [Item("ack")] if first in _ACKS and context.before is not None else []
+
+
+def _booking_words(context: Context, items: list[Item], made: list[Item], text: str, offered: bool) -> list[Item] | Refusal:
+    """What the words say of a booking where no act does."""
+    kinds = {item.kind for item in items}
+    booking = any(item.slot.startswith("book ") for item in items)
+    known = {cell[0] for cell in context.state}
+    fresh = any(item.kind == "inform" and item.slot != "name" and item.domain not in known for item in items)
+    if _UNBOOK.search(text):
+        if booking or fresh or context.before is None or "dontcare" in kinds:
+            return Refusal("unlabelled: not booked")
+        return [*(item for item in made if item.kind not in ("no", "yes")), Item("declinebook", _domain_of(context, items))]
+    if _BOOK.search(text) and not booking and not fresh and "intent" not in kinds and offered:
+        domain = _domain_of(context, items)
+        if not domain or any(item.kind == "inform" and item.slot != "name" for item in items):
+            return Refusal("unlabelled: book")
+        return [*made, Item("book", domain)]
     return made
 
 
@@ -439,89 +444,111 @@ def _domain_of(context: Context, items: list[Item]) -> str:
 
 def _unaccounted(context: Context, items: list[Item], used: set[int]) -> str | None:
     """A word or value that neither values nor items account for."""
+    places = _accounted(context, items, used)
+    if isinstance(places, str):
+        return places
+    unsaid = _unsaid(context, items)
+    if unsaid is not None:
+        return unsaid
+    known = _known_words(context, items)
+    names, bounds = context.view.units.names, context.view.units.bounds
+    for place, name in enumerate(names):
+        start, end = bounds[place]
+        if name in known or any(first < end and start < last for first, last in places):
+            continue
+        if not _says_nothing(context, names, place):
+            return f"unlabelled: {name}"
+    return _loose(context, items, places, known)
+
+
+def _accounted(context: Context, items: list[Item], used: set[int]) -> list[tuple[int, int]] | str:
+    """The places of values that items show, or the value that none does."""
     view = context.view
-    words = _words()
+    text = view.turn.utterance
     shown = [(item.start, item.end) for item in items if item.shown]
+    careless = any(item.kind == "dontcare" for item in items)
     places: list[tuple[int, int]] = []
     for number, located in enumerate(view.located):
-        if number in used:
-            places.append((located.start, located.end))
-        elif located.slot == "choice" or view.turn.utterance[located.start : located.end].lower() == "one":
-            continue
-        elif located.how == "dontcare" and any(item.kind == "dontcare" for item in items):
-            places.append((located.start, located.end))
-        elif not _repeats(view.turn.utterance, located, shown, view.located, used):
-            return f"unlabelled: {located.slot}"
-        else:
-            places.append((located.start, located.end))
+        if number not in used:
+            if located.slot == "choice" or text[located.start : located.end].lower() == "one":
+                continue
+            if not (located.how == "dontcare" and careless) and not _repeats(text, located, shown, view.located, used):
+                return f"unlabelled: {located.slot}"
+        places.append((located.start, located.end))
     for start, end in view.hidden:
         around = [(first, last) for first, last in shown if first < end and start < last]
-        if not around or not _SHAPE.issuperset(
-            _WORD.findall((view.turn.utterance[start : around[0][0]] + " " + view.turn.utterance[around[0][1] : end]).lower())
-        ):
+        if not around or not _SHAPE.issuperset(_WORD.findall(f"{text[start : around[0][0]]} {text[around[0][1] : end]}".lower())):
             return "unlabelled: value inside a value"
         places.append((start, end))
-    allowed = [words["empty"]]
-    kinds = {item.kind for item in items}
-    for kind in kinds:
-        allowed.append(words.get(f"kind:{kind}", frozenset()))
-    if any(item.slot.startswith("book ") or item.kind in ("book", "inform") for item in items):
-        allowed.append(words["kind:book"])
+    return places
+
+
+def _unsaid(context: Context, items: list[Item]) -> str | None:
+    """A request whose words the turn doesn't have."""
+    names = context.view.units.names
+    # What tells of one slot asks for no other: "price range" beside a value is no question for the price.
+    told: frozenset[str] = frozenset()
+    if "?" not in context.view.turn.utterance:
+        told = told.union(*[_told(item) for item in items])
+    for item in items:
+        if item.kind == "request" and (_cues(item) - told).isdisjoint(names):
+            return f"request_unsaid: {item.slot}"
+    return None
+
+
+def _cues(item: Item) -> frozenset[str]:
+    place = place_of(item.domain, item.slot, True)
+    return _words().get(f"ask:{place.name}" if place else "", frozenset())
+
+
+def _known_words(context: Context, items: list[Item]) -> frozenset[str]:
+    """The words that the items account for."""
+    words = _words()
+    none: frozenset[str] = frozenset()
+    allowed = [words["empty"], *(words.get(f"kind:{item.kind}", none) for item in items)]
     domains = {item.domain for item in items if item.domain}
     if context.before is not None and not domains & OWN:
         domains |= {act.domain for act in context.before.acts}
-    for domain in domains:
-        allowed.append(words.get(f"domain:{family(domain)}", frozenset()))
-    names = view.units.names
-    # What tells of one slot asks for no other: "price range" beside a value is no question for the price.
-    told = frozenset().union(*[_told(item) for item in items]) if "?" not in view.turn.utterance else frozenset()
+    allowed += [words.get(f"domain:{family(domain)}", none) for domain in domains]
+    own = any(item.domain in OWN for item in items)
+    if not own or any(item.kind in ("book", "inform", "goal", "intent") for item in items):
+        allowed.append(words["kind:book"])
     for item in items:
         if item.kind in ("inform", "dontcare"):
             place = place_of(item.domain, item.slot)
-            if place is not None:
-                allowed.append(words.get(f"slot:{place.name}", frozenset()))
-                if item.kind == "dontcare":
-                    allowed.append(words["kind:dontcare"])
+            allowed.append(words.get(f"slot:{place.name}", none) if place else none)
         elif item.kind == "request":
-            place = place_of(item.domain, item.slot, True)
-            cues = words.get(f"ask:{place.name}" if place else "", frozenset())
-            if (cues - told).isdisjoint(names):
-                return f"request_unsaid: {item.slot}"
-            allowed.append(cues)
-        elif item.kind in ("goal", "intent"):
-            allowed.append(words["kind:book"])
-    if not any(item.domain in OWN for item in items) or (kinds & {"goal"}):
-        allowed.append(words["kind:book"])
-    known = frozenset().union(*allowed)
-    for place, name in enumerate(names):
-        start, end = view.units.bounds[place]
-        if any(first < end and start < last for first, last in places):
-            continue
-        if name in known:
-            continue
-        if name == "one" and ((place and names[place - 1] in _BEFORE_ONE) or (place + 1 < len(names) and names[place + 1] in _BEHIND_ONE)):
-            continue
-        if name == "instead" and _failed(context.before):
-            continue
-        if name in ("anything", "something") and place + 1 < len(names) and names[place + 1] in _BEHIND_ANY:
-            continue
-        if name == "if" and place + 1 < len(names) and names[place + 1] == "possible":
-            continue
-        if not name.isalpha() and not any(char.isdigit() for char in name) and name in ("'", "’"):
-            continue
-        return f"unlabelled: {name}"
-    for signal in view.signals:
-        if signal.kind in VALUE_CLASSES and not any(first < signal.end and signal.start < last for first, last in places):
-            if signal.kind == "number" and view.turn.utterance[signal.start : signal.end].lower() == "one":
-                continue
-            if view.turn.utterance[signal.start : signal.end].lower() in known and signal.kind in ("type", "price", "food", "day"):
-                continue
-            return f"unlabelled: {signal.kind}={signal.value}"
-    negations = sum(
-        signal.kind == "negation" and not any(first < signal.end and signal.start < last for first, last in places) for signal in view.signals
+            allowed.append(_cues(item))
+    return none.union(*allowed)
+
+
+def _says_nothing(context: Context, names: list[str], place: int) -> bool:
+    """Whether a word says nothing where it stands: the "one" of "that one", "instead" after a failure, "anything in"."""
+    name = names[place]
+    earlier = names[place - 1] if place else ""
+    following = names[place + 1] if place + 1 < len(names) else ""
+    if name == "one":
+        return earlier in _BEFORE_ONE or following in _BEHIND_ONE
+    if name in ("anything", "something"):
+        return following in _BEHIND_ANY
+    return (name == "instead" and _failed(context.before)) or (name == "if" and following == "possible")
+
+
+def _loose(context: Context, items: list[Item], places: list[tuple[int, int]], known: frozenset[str]) -> str | None:
+    """A value of the closed lexicon, or a negation, that no item accounts for."""
+    view = context.view
+    kinds = {item.kind for item in items}
+    denies = bool(kinds & {"no", "end", "dontcare", "declinebook", "declineintent", "alts"}) or any(
+        item.kind == "inform" and item.value == "no" for item in items
     )
-    if negations and not kinds & {"no", "end", "dontcare", "declinebook", "declineintent", "alts"} and not _boolean_no(items):
-        return "unlabelled: negation"
+    for signal in view.signals:
+        if any(first < signal.end and signal.start < last for first, last in places):
+            continue
+        surface = view.turn.utterance[signal.start : signal.end].lower()
+        if signal.kind == "negation" and not denies:
+            return "unlabelled: negation"
+        if signal.kind in VALUE_CLASSES and surface != "one" and not (surface in known and signal.kind in ("type", "price", "food", "day")):
+            return f"unlabelled: {signal.kind}={signal.value}"
     return None
 
 
@@ -529,10 +556,6 @@ def _told(item: Item) -> frozenset[str]:
     """The words that go with what an item informs of."""
     place = place_of(item.domain, item.slot) if item.kind in ("inform", "dontcare") and item.slot not in ("leaveat", "arriveby") else None
     return _words().get(f"slot:{place.name}", frozenset()) if place is not None else frozenset()
-
-
-def _boolean_no(items: list[Item]) -> bool:
-    return any(item.kind == "inform" and item.value == "no" for item in items)
 
 
 def _repeats(text: str, located: Located, shown: list[tuple[int, int]], others: tuple[Located, ...], used: set[int]) -> bool:
