@@ -26,7 +26,7 @@ from dialmill.pipelines.report import write as report
 from dialmill.pipelines.runners.options import make_pipeline, run_beam
 from dialmill.pipelines.runners.plain import PlainRunner
 from dialmill.pipelines.sinks import card, manifest
-from dialmill.pipelines.sinks.folder import OutputFolder
+from dialmill.pipelines.sinks.folder import output_folder
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.sinks.parts import WriteParts, join_parts
 from dialmill.pipelines.sources import registry
@@ -59,7 +59,7 @@ def make_job(
     Raises:
         DialmillError: unusable input or output.
     """
-    OutputFolder(output, overwrite).check()
+    output_folder(output, overwrite).check()
     for path in paths:
         if not files.is_remote(path) and not files.is_remote(output) and Path(path).resolve().is_relative_to(Path(output).resolve()):
             raise DialmillError(f"{output}: holds the input {path}, which replacing it would delete; name another folder with --output")
@@ -208,7 +208,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
     Raises:
         DialmillError: unusable input or output; nothing was written.
     """
-    with OutputFolder(job.output, job.overwrite) as output, Progress(quiet) as progress:
+    with output_folder(job.output, job.overwrite) as output, Progress(quiet) as progress:
         if plain:
             graph(PlainRunner(), job, output.temporary)
         else:
@@ -301,7 +301,7 @@ def recipe_text(job: Job) -> str:
 
 def describe(job: Job, options: Sequence[str] = ()) -> str:
     """What a run would do: the recipe and the transforms of the graph. Nothing is read beyond the heads of the inputs, nothing written."""
-    OutputFolder(job.output, job.overwrite).check()
+    output_folder(job.output, job.overwrite).check()
     dataflow = any("dataflow" in option.lower() for option in options if option.startswith("--runner"))
     # Dataflow's own dry run translates the graph into a job and stops before anything is sent.
     pipeline = make_pipeline([*options, "--dry_run=True", "--no_auth"] if dataflow else options)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import DialmillError, UsageError
 
 
 def seed(text: str) -> int:
@@ -65,3 +68,23 @@ def write_text(path: str, text: str) -> None:
         Path(path).write_text(text, "utf-8")
     except OSError as error:
         raise DialmillError(f"{path}: can't be written: {error.strerror}") from None
+
+
+@contextmanager
+def local(*paths: str | None) -> Iterator[tuple[str, ...]]:
+    """Local paths to files and folders that may be remote, for what reads them more than once; "" for None.
+
+    Errors name the paths as they were given.
+    """
+    with ExitStack() as stack:
+        found = tuple(stack.enter_context(files.here(path)) if path is not None else "" for path in paths)
+        try:
+            yield found
+        except DialmillError as error:
+            said = str(error)
+            for given, copied in zip(paths, found, strict=True):
+                if given is not None and given != copied:
+                    said = said.replace(copied, given.rstrip("/"))
+            if said == str(error):
+                raise
+            raise (UsageError if isinstance(error, UsageError) else DialmillError)(said) from None

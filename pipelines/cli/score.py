@@ -6,7 +6,7 @@ import argparse
 
 from dialmill.pipelines.benchmarks import scores
 from dialmill.pipelines.benchmarks.registry import SCORED_ONLY
-from dialmill.pipelines.cli.options import add_output_options, check_file, seed, write_json, write_text
+from dialmill.pipelines.cli.options import add_output_options, check_file, local, seed, write_json, write_text
 from dialmill.pipelines.core.scorer import Settings
 
 
@@ -41,8 +41,9 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
     for path in (options.json_file, options.markdown, options.latex):
         check_file(path)
-    settings = Settings(options.gold, options.split, options.official_compat, options.database)
-    found = scores.score(options.benchmark, settings, options.predictions or (), options.suite, options.seed, options.samples)
+    with local(options.gold, options.database, *(options.predictions or ())) as (gold, database, *predictions):
+        settings = Settings(gold, options.split, options.official_compat, database or None)
+        found = scores.score(options.benchmark, settings, predictions, options.suite, options.seed, options.samples)
     write_json(options, found)
     for path, made in ((options.markdown, scores.markdown), (options.latex, scores.latex)):
         if path is not None:

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dialmill.pipelines.cli.options import local
 from dialmill.pipelines.core.errors import DialmillError, InputError
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import decode
@@ -27,7 +28,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
-    print(show(options.folder, options.id, options.width, color=sys.stdout.isatty()))
+    with local(options.folder) as (folder,):
+        print(show(folder, options.id, options.width, color=sys.stdout.isatty()))
     return 0
 
 

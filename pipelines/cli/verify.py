@@ -16,7 +16,7 @@ from typing import Any
 
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.findings import Findings, finish
-from dialmill.pipelines.cli.options import add_output_options
+from dialmill.pipelines.cli.options import add_output_options, local
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.subsets import check_subsets
@@ -34,7 +34,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
-    return finish(options, verify_folder(options.folder))
+    with local(options.folder) as (folder,):
+        return finish(options, verify_folder(folder))
 
 
 def verify_folder(folder: str) -> Findings:

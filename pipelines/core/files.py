@@ -1,11 +1,18 @@
-"""Files, local or remote: the one place that decides between `pathlib` and Beam's file systems (gs://, s3://, hdfs://)."""
+"""Files, local or remote: the one place that decides between `pathlib` and `fsspec`'s file systems (gs://, s3://, hdfs://, ...).
+
+A remote path is an URL. What it needs comes with an extra (``gcp`` for gs://, ``s3`` for s3://); credentials and endpoints are found as the
+stores' own libraries find them (``GOOGLE_APPLICATION_CREDENTIALS``, ``STORAGE_EMULATOR_HOST``, ``AWS_PROFILE``, ``AWS_ENDPOINT_URL``, ...).
+"""
 
 from __future__ import annotations
 
+import glob
 import io
 import os
 import posixpath
 import shutil
+import sys
+import tempfile
 import threading
 import zipfile
 import zlib
@@ -25,11 +32,65 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def _beam() -> Any:
-    # Beam costs a second to import; local runs of small commands do without.
-    from apache_beam.io.filesystems import FileSystems
+#: What brings the file systems that are not part of fsspec itself.
+_EXTRAS = {"gs": "gcp", "gcs": "gcp", "s3": "s3", "s3a": "s3"}
 
-    return FileSystems
+
+def _remote(path: str) -> Any:
+    """The file system of a remote path, which lists what is there now.
+
+    Raises:
+        InputError: nothing here can read such paths; names what to install.
+    """
+    import fsspec
+
+    protocol = path.partition("://")[0]
+    options: dict[str, Any] = {"use_listings_cache": False}
+    if protocol in ("gs", "gcs"):
+        # Its experimental part looks up the kind of each bucket through another service, which hangs where only the storage one can be reached.
+        os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+        if os.environ.get("STORAGE_EMULATOR_HOST"):
+            options["token"] = "anon"
+    try:
+        system, _ = fsspec.core.url_to_fs(path, **options)
+    except ImportError as error:
+        extra = _EXTRAS.get(protocol)
+        remedy = f"pip install 'dialmill[{extra}]'" if extra else f"install what fsspec asks for: {error}"
+        raise InputError(path, f"is on a file system ({protocol}://) whose library is not installed", remedy) from None
+    except ValueError as error:
+        raise InputError(path, f"is on an unknown file system: {error}", "paths are local, or gs://, s3:// and what else fsspec knows") from None
+    return system
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Errors of a store as errors of the path."""
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(path, "does not exist", "check the path") from None
+    except PermissionError as error:
+        raise InputError(path, f"may not be used: {error}", "check the credentials and their rights") from None
+    except (OSError, *_store_errors()) as error:
+        raise InputError(
+            path, f"can't be used: {str(error).splitlines()[0] if str(error) else type(error).__name__}", "check the bucket and the connection"
+        ) from None
+
+
+def _store_errors() -> tuple[type[Exception], ...]:
+    """What the stores' libraries raise beside OSError, of those that are loaded."""
+    found: list[type[Exception]] = []
+    for module, names in (
+        ("botocore.exceptions", ("BotoCoreError", "ClientError")),
+        ("gcsfs.retry", ("HttpError",)),
+        ("google.auth.exceptions", ("GoogleAuthError",)),
+        ("aiohttp", ("ClientError",)),
+    ):
+        loaded = sys.modules.get(module)
+        found += [getattr(loaded, name) for name in names if loaded is not None and hasattr(loaded, name)]
+    return tuple(found)
 
 
 def join(folder: str, *names: str) -> str:
@@ -55,8 +116,8 @@ def read_bytes(path: str) -> bytes:
             with open_zip(archive) as opened:
                 return opened.read(member)
         if is_remote(archive):
-            with _beam().open(archive, compression_type="none") as stream:
-                content: bytes = stream.read()
+            with _told(archive):
+                content: bytes = _remote(archive).cat_file(archive)
                 return content
         return Path(archive).read_bytes()
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
@@ -74,8 +135,10 @@ def read_head(path: str, count: int) -> bytes:
         InputError: as `read_bytes`.
     """
     archive, member = split_member(path)
-    if is_remote(path):
-        return read_bytes(path)[:count]
+    if is_remote(path) and not member:
+        with _told(path):
+            head: bytes = _remote(path).cat_file(path, start=0, end=count) if size(path) else b""
+            return head
     try:
         if not member:
             with Path(path).open("rb") as stream:
@@ -95,8 +158,12 @@ def read(path: str) -> Iterator[BinaryIO]:
     Raises:
         InputError: missing or unreadable.
     """
+    if is_remote(path):
+        with _told(path), _remote(path).open(path, "rb") as opened:
+            yield opened
+        return
     try:
-        stream = _beam().open(path, compression_type="none") if is_remote(path) else Path(path).open("rb")  # noqa: SIM115 - closed below
+        stream = Path(path).open("rb")  # noqa: SIM115 - closed below
     except OSError as error:
         raise InputError(path, error.strerror or str(error)) from None
     with stream:
@@ -129,8 +196,9 @@ def open_zip(path: str) -> Iterator[zipfile.ZipFile]:
 def list_files(folder: str, skip: Callable[[Path], bool] | None = None) -> list[str]:
     """All files below a folder, sorted, hidden ones left out, and all below a local folder inside it for which `skip` holds."""
     if is_remote(folder):
-        (match,) = _beam().match([folder.rstrip("/") + "/**"])
-        return sorted(found.path for found in match.metadata_list)
+        with _told(folder):
+            system = _remote(folder)
+            return sorted(system.unstrip_protocol(name) for name in system.find(folder.rstrip("/") + "/"))
     found: list[str] = []
     for parent, inner, names in os.walk(folder):
         inner[:] = [name for name in inner if not name.startswith((".", "__MACOSX")) and not (skip and skip(Path(parent, name)))]
@@ -145,7 +213,13 @@ def size(path: str) -> int | None:
         with open_zip(archive) as opened:
             return opened.getinfo(member).file_size
     if is_remote(path):
-        return int(_beam().match([path])[0].metadata_list[0].size_in_bytes) if _beam().exists(path) else None
+        with _told(path):
+            system = _remote(path)
+            try:
+                found = system.info(path)
+            except FileNotFoundError:
+                return None
+            return int(found["size"] or 0) if found["type"] == "file" else None
     local = Path(path)
     return local.stat().st_size if local.is_file() else None
 
@@ -153,7 +227,8 @@ def size(path: str) -> int | None:
 def is_folder(path: str) -> bool:
     """Whether `path` is a folder (remote: something lies below it)."""
     if is_remote(path):
-        return bool(_beam().match([path.rstrip("/") + "/*"], limits=[1])[0].metadata_list)
+        with _told(path):
+            return bool(_remote(path).isdir(path.rstrip("/")))
     return Path(path).is_dir()
 
 
@@ -161,8 +236,14 @@ def is_folder(path: str) -> bool:
 def create(path: str) -> Iterator[BinaryIO]:
     """A new file for writing; folders on the way are made. Remote files become visible when closed whole."""
     if is_remote(path):
-        with _beam().create(path, mime_type="application/octet-stream", compression_type="none") as stream:
-            yield stream
+        with _told(path):
+            stream = _remote(path).open(path, "wb")
+            try:
+                yield stream
+            except BaseException:
+                stream.discard()  # nothing of a file that broke off becomes visible
+                raise
+            stream.close()
         return
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -176,11 +257,101 @@ def create(path: str) -> Iterator[BinaryIO]:
 def remove(path: str) -> None:
     """Deletes a folder or file and all below it, if it exists."""
     if is_remote(path):
-        if is_folder(path) or _beam().exists(path):
-            _beam().delete([path])
+        with _told(path):
+            system = _remote(path)
+            # Object by object: a bucket has no folders, only names that begin alike.
+            doomed = system.find(path.rstrip("/") + "/") or ([path] if system.isfile(path) else [])
+            if doomed:
+                system.rm(doomed)
         return
     local = Path(path)
     if local.is_dir() and not local.is_symlink():
         shutil.rmtree(local)
     elif local.exists() or local.is_symlink():
         local.unlink()
+
+
+def matches(pattern: str) -> list[str]:
+    """The files that a pattern with ``*``, ``?``, ``[...]`` or ``**`` names, local or remote, sorted."""
+    if is_remote(pattern):
+        with _told(pattern):
+            system = _remote(pattern)
+            return sorted(system.unstrip_protocol(name) for name in system.glob(pattern))
+    return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - the pattern may be absolute
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path names several files; a local file whose own name has such characters is one file."""
+    return glob.has_magic(path) and (is_remote(path) or not Path(path).exists())
+
+
+def copy(source: str, target: str) -> None:
+    """A copy of a remote file within its store."""
+    with _told(source):
+        _remote(source).cp_file(source, target)
+
+
+def write_bytes(path: str, content: bytes) -> None:
+    """A file with this content, in place of what stood there."""
+    if is_remote(path):
+        with _told(path):
+            _remote(path).pipe_file(path, content)
+        return
+    with create(path) as stream:
+        stream.write(content)
+
+
+def create_once(path: str, content: bytes) -> bool:
+    """A new remote file, False where one stands there already.
+
+    Stores that know conditional writes decide; of two writers at the same moment in one that doesn't, the one that wrote last has made it.
+    """
+    with _told(path):
+        system = _remote(path)
+        if system.exists(path):
+            return False
+        try:
+            system.pipe_file(path, content, mode="create")
+        except FileExistsError:
+            return False
+        found: bytes = system.cat_file(path)
+        return found == content
+
+
+def modified(path: str) -> float | None:
+    """When a remote file was written, in seconds since 1970, None where there is none."""
+    with _told(path):
+        try:
+            found = _remote(path).modified(path)
+        except FileNotFoundError:
+            return None
+        return float(found.timestamp())
+
+
+@contextmanager
+def here(path: str) -> Iterator[str]:
+    """A local path to the content of a file or folder: itself, or a copy of a remote one, which is deleted at the end.
+
+    Raises:
+        InputError: a remote path where nothing is.
+    """
+    if not is_remote(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="dialmill-") as folder, _told(path):
+        system = _remote(path)
+        target = Path(folder, posixpath.basename(path.rstrip("/")) or "root")
+        if system.isfile(path):
+            system.get_file(path, str(target))
+        else:
+            found = system.find(path.rstrip("/") + "/")
+            if not found:
+                raise InputError(path, "does not exist", "check the path")
+            root = system._strip_protocol(path).rstrip("/")
+            for name in found:
+                place = Path(target, name[len(root) + 1 :])
+                if not place.resolve().is_relative_to(target.resolve()):
+                    raise InputError(path, f"holds an object whose name leads out of its folder: {name}", "remove it")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                system.get_file(name, str(place))
+        yield str(target)

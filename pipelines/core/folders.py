@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 MANIFEST = "manifest.json"
+#: Members that every manifest of dialmill's has.
+_MEMBERS = frozenset({"dialmill", "benchmark", "recipe", "inputs", "outputs", "stages"})
 
 
 def is_whole(folder: Path) -> bool:
     """Whether dialmill made a local folder, whole: it has a manifest, and the manifest is dialmill's."""
     manifest = folder / MANIFEST
-    if not manifest.is_file():
+    return manifest.is_file() and is_ours(manifest.read_bytes())
+
+
+def is_ours(content: bytes) -> bool:
+    """Whether a manifest's content parses as one of dialmill's: only such a folder may be replaced."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
         return False
-    with manifest.open("rb") as stream:
-        return stream.read(64).lstrip(b"{ \r\n").startswith(b'"dialmill"')
+    return isinstance(found, dict) and found.keys() >= _MEMBERS

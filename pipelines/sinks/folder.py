@@ -1,6 +1,6 @@
 """The output folder: whole or absent.
 
-A run writes into a temporary folder, which takes its place at the end; a killed run leaves no trace that the next one trips over.
+A run writes temporary and swaps its folder in at the end; a killed run leaves no trace that the next one trips over.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ from typing import IO
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.folders import MANIFEST, is_whole
+from dialmill.pipelines.sinks.remote import RemoteFolder
+
+
+def output_folder(path: str, overwrite: bool) -> OutputFolder | RemoteFolder:
+    """The output folder at a path, local or remote."""
+    return RemoteFolder(path, overwrite) if files.is_remote(path) else OutputFolder(path, overwrite)
 
 
 class OutputFolder:
-    """The folder of one run. As a context manager it is removed again unless `commit` was called.
+    """The local folder of one run. As a context manager it is removed again unless `commit` was called.
 
     Args:
         path: where the result shall lie.
@@ -26,21 +32,15 @@ class OutputFolder:
 
     def __init__(self, path: str, overwrite: bool) -> None:
         # Where a link leads, so that the folder is made beside what it replaces and the link stays.
-        self.path = path.rstrip("/") if files.is_remote(path) else os.path.realpath(path)
+        self.path = os.path.realpath(path)
         self.overwrite = overwrite
-        if files.is_remote(path):
-            self.temporary = self.path + ".dialmill-partial"
-        else:
-            self.temporary = str(self._beside("dialmill-partial"))
+        self.temporary = str(self._beside("dialmill-partial"))
         self._lock: IO[str] | None = None
+        self._lock_path = Path(self.temporary + ".lock")
         self._made: list[Path] = []  #: parents of the output that weren't there, the outermost last
 
     def check(self) -> None:
         """Raises `DialmillError` if the output can't be written there; called before any work."""
-        if files.is_remote(self.path):
-            if files.is_folder(self.path) and not self.overwrite:
-                raise DialmillError(f"{self.path}: exists already; --overwrite replaces it")
-            return
         target = Path(self.path)
         if target == target.parent:
             raise DialmillError(f"{self.path}: is no folder of its own; name one with --output")
@@ -63,9 +63,6 @@ class OutputFolder:
 
     def __enter__(self) -> OutputFolder:
         self.check()
-        if files.is_remote(self.path):
-            files.remove(self.temporary)
-            return self
         temporary = Path(self.temporary)
         try:
             self._made = [parent for parent in temporary.parents if not parent.exists()]
@@ -91,7 +88,13 @@ class OutputFolder:
             import fcntl
         except ImportError:  # no such locks on Windows: two runs into one folder are the user's care there
             return
-        lock = path.open("w")
+        # Never through a link, and nothing cut off: in a shared folder somebody may have laid one at this name, which can be foretold.
+        try:
+            lock = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+")
+        except OSError as error:
+            raise DialmillError(
+                f"{path}: can't be used as the lock of this run ({error.strerror}); remove it, or name another folder with --output"
+            ) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The other run may have ended, and deleted the file, between the opening and the locking.
@@ -101,7 +104,7 @@ class OutputFolder:
         if not ours:
             lock.close()
             raise DialmillError(f"{self.path}: another run is writing there now; wait for it, or name another folder with --output")
-        self._lock = lock
+        self._lock, self._lock_path = lock, path
 
     def _leave(self) -> None:
         """Takes back everything but a committed folder."""
@@ -113,7 +116,7 @@ class OutputFolder:
                 time.sleep(0.2)
         if self._lock is not None:
             # Deleted while it is held, so that no other run can hold it under a name that is gone.
-            Path(self._lock.name).unlink(missing_ok=True)
+            self._lock_path.unlink(missing_ok=True)
             self._lock.close()
             self._lock = None
         for parent in self._made:
@@ -125,9 +128,6 @@ class OutputFolder:
     def commit(self, manifest: bytes) -> None:
         """Writes the manifest, the mark of a whole folder, and swaps the folder in."""
         files.remove(files.join(self.temporary, "parts"))
-        if files.is_remote(self.path):
-            self._commit_remote(manifest)
-            return
         with files.create(files.join(self.temporary, MANIFEST)) as stream:
             stream.write(manifest)
             stream.flush()
@@ -138,16 +138,6 @@ class OutputFolder:
             target.rename(old)
         Path(self.temporary).rename(target)
         files.remove(str(old))
-
-    def _commit_remote(self, manifest: bytes) -> None:
-        # Object stores have no renaming of folders: the manifest comes last.
-        from apache_beam.io.filesystems import FileSystems
-
-        files.remove(self.path)
-        made = files.list_files(self.temporary)
-        FileSystems.rename(made, [self.path + name[len(self.temporary) :] for name in made])
-        with files.create(files.join(self.path, MANIFEST)) as stream:
-            stream.write(manifest)
 
     def _beside(self, ending: str) -> Path:
         target = Path(self.path)

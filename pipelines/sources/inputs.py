@@ -129,6 +129,11 @@ def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:
 
 
 def _expand(path: str) -> list[_Candidate]:
+    if files.is_pattern(path):
+        found = files.matches(path)
+        if not found:
+            raise InputError(path, _MISSING, "no file matches it; --allow-missing goes on without it")
+        return [candidate for one in found for candidate in _expand(one)]
     if files.is_folder(path):
         inside: list[_Candidate] = []
         # A corpus folder may hold outputs of former runs, which are no part of the corpus.
