@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dialmill.pipelines.benchmarks.predictions import predict
-from dialmill.pipelines.cli.options import add_output_options, check_file, write_json
+from dialmill.pipelines.cli.options import add_output_options, check_file, local, write_json
 from dialmill.pipelines.core.errors import DialmillError
 
 
@@ -26,7 +26,8 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
     for path in (options.json_file, options.output):
         check_file(path)
-    made = predict(options.benchmark, options.gold, options.suite, options.split, options.baseline)
+    with local(options.gold) as (gold,):
+        made = predict(options.benchmark, gold, options.suite, options.split, options.baseline)
     if options.output == "-":
         sys.stdout.write(made.content.decode())
     else:

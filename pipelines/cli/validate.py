@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.findings import Findings, finish
-from dialmill.pipelines.cli.options import add_output_options
+from dialmill.pipelines.cli.options import add_output_options, local
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.schemas.validate import Report, names, validate_file
 
@@ -25,7 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
-    return finish(options, validate_path(options.path, options.schema, options.gold))
+    with local(options.path, options.gold) as (path, gold):
+        return finish(options, validate_path(path, options.schema, gold or None))
 
 
 def validate_path(path: str, schema: str | None = None, gold: str | None = None) -> Findings:

@@ -73,7 +73,9 @@ def _told(path: str) -> Iterator[None]:
         raise InputError(path, "does not exist", "check the path") from None
     except PermissionError as error:
         raise InputError(path, f"may not be used: {error}", "check the credentials and their rights") from None
-    except (OSError, *_store_errors()) as error:
+    except Exception as error:
+        if not isinstance(error, (OSError, *_store_errors())):
+            raise
         raise InputError(
             path, f"can't be used: {str(error).splitlines()[0] if str(error) else type(error).__name__}", "check the bucket and the connection"
         ) from None

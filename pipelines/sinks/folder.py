@@ -5,6 +5,7 @@ A run writes temporary and swaps its folder in at the end; a killed run leaves n
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -92,6 +93,8 @@ class OutputFolder:
         try:
             lock = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+")
         except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
             raise DialmillError(
                 f"{path}: can't be used as the lock of this run ({error.strerror}); remove it, or name another folder with --output"
             ) from None

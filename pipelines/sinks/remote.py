@@ -34,7 +34,7 @@ class RemoteFolder:
     def __init__(self, path: str, overwrite: bool) -> None:
         self.path, self.overwrite = path.rstrip("/"), overwrite
         self._run = uuid.uuid4().hex[:16]
-        self.aside = f"{self.path}.dialmill-{self._run}"
+        self.temporary = f"{self.path}.dialmill-{self._run}"
         self._lock = f"{self.path}.dialmill-lock"
         self._held = False
         self._ended = threading.Event()
@@ -114,13 +114,13 @@ class RemoteFolder:
         folder, _, name = self.path.rpartition("/")
         start = f"{folder}/{name}.dialmill-"
         found = {start + one[len(start) :].split("/", 1)[0] for one in files.matches(f"{start}*/**") if one.startswith(start)}
-        return sorted(one for one in found if one not in (self.aside, self._lock))
+        return sorted(one for one in found if one not in (self.temporary, self._lock))
 
     def commit(self, manifest: bytes) -> None:
         """Copies the run's files to their names, the manifest, the mark of a whole folder, last; then removes what is of the old output alone."""
-        files.remove(files.join(self.aside, "parts"))
+        files.remove(files.join(self.temporary, "parts"))
         before = set(files.list_files(self.path)) if files.is_folder(self.path) else set()
-        made = {self.path + name[len(self.aside) :]: name for name in files.list_files(self.aside)}
+        made = {self.path + name[len(self.temporary) :]: name for name in files.list_files(self.temporary)}
         for target, source in sorted(made.items()):
             files.copy(source, target)
         files.write_bytes(files.join(self.path, MANIFEST), manifest)
@@ -131,7 +131,7 @@ class RemoteFolder:
         """Takes back everything but a committed folder."""
         self._ended.set()
         try:
-            files.remove(self.aside)
+            files.remove(self.temporary)
         finally:
             if self._held:
                 self._held = False

@@ -118,7 +118,7 @@ def test_a_folder_is_whole_once_its_manifest_is_there(tmp_path: Path) -> None:
     with OutputFolder(str(tmp_path / "out"), overwrite=False) as folder:
         Path(folder.temporary, "data").write_text("x")
         assert not is_whole(Path(folder.temporary)) and not (tmp_path / "out").exists()
-        folder.commit(b'{"dialmill": "0"}')
+        folder.commit(b'{"dialmill": "0", "benchmark": "splits", "recipe": {}, "inputs": [], "outputs": [], "stages": []}')
     assert is_whole(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -159,3 +159,23 @@ def test_progress_is_shown_while_a_run_lasts(monkeypatch: pytest.MonkeyPatch) ->
         silent.say("never")
         time.sleep(0)
     assert stream.getvalue() == "warning: x\n"
+
+
+def test_a_manifest_that_is_not_ours_protects_its_folder(source: Path, tmp_path: Path) -> None:
+    """The file must parse as a manifest of dialmill's: a web extension has a manifest.json too, and one that begins like ours may hold anything."""
+    out = tmp_path / "out"
+    out.mkdir()
+    for content in ('{"dialmill": "1"', '{"dialmill": "1"}', '{"name": "an extension", "version": "1"}', "[]"):
+        (out / "manifest.json").write_text(content)
+        refused = call("build", "splits", "--input", source, "--output", out, "--overwrite", "--quiet")
+        assert refused.code == 1 and "won't replace it" in refused.err
+        assert (out / "manifest.json").read_text() == content
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(source: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious.txt"
+    precious.write_text("years of work")
+    (tmp_path / ".out.dialmill-partial.lock").symlink_to(precious)
+    refused = call("build", "splits", "--input", source, "--output", tmp_path / "out", "--quiet")
+    assert refused.code == 1 and "lock" in refused.err
+    assert precious.read_text() == "years of work"

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError
+
 from tests.pipelines.tools import DATA, call, environment, hashes
 
 CORPUS = DATA / "multiwoz21"
@@ -53,9 +53,10 @@ def test_build_and_every_reading_command(bucket: str, tmp_path: Path) -> None:
     files.write_bytes(f"{bucket}/all/guesses.jsonl", guesses.read_bytes())
     scored = call("score", "splits", "--gold", out, "--predictions", f"{bucket}/all/guesses.jsonl", "--json", "-", "--quiet")
     assert scored.code == 0, scored.err
-    assert json.loads(scored.out)["metrics"] == json.loads(
-        call("score", "splits", "--gold", local, "--predictions", guesses, "--json", "-", "--quiet").out
-    )["metrics"]
+    assert (
+        json.loads(scored.out)["metrics"]
+        == json.loads(call("score", "splits", "--gold", local, "--predictions", guesses, "--json", "-", "--quiet").out)["metrics"]
+    )
     before = files.read_bytes(f"{out}/report.html")
     files.remove(f"{out}/report.html")
     assert call("report", out, "--quiet").code == 0
