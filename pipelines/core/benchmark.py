@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.resources
+import inspect
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from dialmill.perturbers.core.contract import Perturber
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.counters import Counters
+from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.params import recipe_params
 from dialmill.pipelines.core.predictor import Predictor
@@ -121,8 +122,19 @@ class Benchmark(ABC):
         Raises:
             UsageError: an unknown key (the message lists the known), a value of the wrong type, or a file that isn't such YAML.
         """
-        folder = importlib.resources.files(type(self).__module__.rpartition(".")[0])
-        return load(self.name, self.recipe(), (folder / f"{self.name}.yaml").read_text("utf-8"), file, settings)
+        return load(self.name, self.recipe(), self.recipe_text(), file, settings)
+
+    def recipe_text(self) -> str:
+        """The packaged recipe as YAML: NAME.yaml beside the module.
+
+        Raises:
+            UsageError: there is none.
+        """
+        path = Path(inspect.getfile(type(self))).with_name(f"{self.name}.yaml")
+        try:
+            return path.read_text("utf-8")
+        except FileNotFoundError:
+            raise UsageError(f"the benchmark {self.name!r} has no recipe: {path} is not there") from None
 
     def command(self, recipe: Mapping[str, Any]) -> str:
         """The command line, up to its inputs, that builds from a recipe (as the manifest has it) in recipe.yaml."""

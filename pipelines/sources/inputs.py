@@ -20,6 +20,8 @@ from dialmill.schemas.strict_json import JsonError, parse
 
 #: How much of a file is looked at to tell its format.
 HEAD_BYTES = 64 * 1024
+#: How the names of those members of a zip end that are looked at.
+_IN_ZIPS = (".json", ".jsonl", ".txt", ".tsv", ".csv", ".yaml", ".yml", "File")
 _MISSING, _EMPTY = "does not exist", "is empty"
 
 
@@ -150,7 +152,7 @@ def _members(path: str, shown: str, named: bool) -> list[_Candidate]:
     if not path.endswith(".zip"):
         return [_Candidate(path, shown, named)]
     with files.open_zip(path) as archive:
-        members = [info for info in archive.infolist() if not info.is_dir() and info.filename.endswith((".json", ".jsonl", ".txt", ".tsv", "File"))]
+        members = [info for info in archive.infolist() if not info.is_dir() and info.filename.endswith(_IN_ZIPS)]
     if any(info.flag_bits & 1 for info in members):
         raise InputError(path, "is encrypted", "unpack it first")
     names = [info.filename for info in members if not info.filename.startswith("__MACOSX")]
