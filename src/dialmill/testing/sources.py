@@ -21,7 +21,7 @@ from dialmill.pipelines.core.source import Piece, Role, Source
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.corpus import open_corpus
 from dialmill.pipelines.sources.spans import whole
-from dialmill.schemas import Dialogue
+from dialmill.schemas import Act, Dialogue, SlotValues, Span
 from dialmill.schemas.dialogue import decode, encode
 from dialmill.testing.reading import Read, read_data
 
@@ -135,8 +135,8 @@ class SourceContract:
                         assert value.lower() not in _NO_VALUE and "|" not in value
                 slots = [(entry.domain, entry.slot) for entry in turn.state]
                 assert len(set(slots)) == len(slots)
-                names = [(one.domain, one.slot) for one in (*turn.state, *turn.spans)] + [(act.domain, act.slot) for act in turn.acts]
-                for domain, slot in names:
+                labels: list[SlotValues | Span | Act] = [*turn.state, *turn.spans, *turn.acts]
+                for domain, slot in [(one.domain, one.slot) for one in labels]:
                     assert domain == domain.lower() != ""
                     assert slot is None or slot == slot.lower() != ""
                 for act in turn.acts:
@@ -174,7 +174,8 @@ class SourceContract:
     @given(data=st.data())
     def test_damaged_records_are_read_or_refused(self, data: st.DataObject) -> None:
         """Nothing but `RecordError` comes out of a record that is damaged anywhere, and what is read keeps the laws."""
-        records = _records(type(self))
+        contract: Any = type(self)
+        records = _records(contract)
         damaged = list(records[data.draw(st.integers(0, len(records) - 1))])
         hit = data.draw(st.integers(0, len(damaged) - 1))
         if damaged[hit].kind != "split":

@@ -53,7 +53,10 @@ _slot_values = st.builds(
     lambda name, values: SlotValues(name[0], name[1], tuple(values)), st.sampled_from(_SLOTS), st.lists(_ANY_TEXT, min_size=1, max_size=3)
 )
 _acts = st.builds(
-    lambda act, name, value: Act(act, name[0], name[1], value), st.sampled_from(["inform", "request"]), st.sampled_from(_SLOTS), st.none() | _ANY_TEXT
+    lambda act, name, value: Act(act, name[0], name[1], value),
+    st.sampled_from(["inform", "request"]),
+    st.sampled_from(_SLOTS),
+    st.none() | _ANY_TEXT,
 ) | st.just(Act("bye", "general"))
 _snippets = st.builds(Snippet, st.just("hotel"), st.sampled_from(["*", "12"]), st.just("0"), st.none() | _ANY_TEXT, st.none() | _ANY_TEXT)
 _goals = st.builds(
