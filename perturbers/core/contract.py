@@ -98,6 +98,8 @@ class Perturber(ABC):
     #: Whether labels change along with the text, and whether turns come in (with the label `inserted`).
     relabels: ClassVar[bool] = False
     inserts: ClassVar[bool] = False
+    #: Options of earlier releases -> what they are called now.
+    renamed: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         options.check(self, f"{self.name}: ")
@@ -218,6 +220,8 @@ class Perturber(ABC):
         kinds = {option.name: option.kind for option in options.options(cls)}
         values = {}
         for key, value in given.items():
+            if key in cls.renamed:
+                raise OptionError(f"{cls.name}: the option {key} is called {cls.renamed[key]} now")
             if key not in kinds:
                 known = ", ".join(sorted(kinds)) or "none"
                 raise OptionError(f"{cls.name} has no option {key!r}; its options are: {known}")

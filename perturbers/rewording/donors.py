@@ -336,7 +336,7 @@ def donors_of_file(path: str) -> Donors:
         stat = Path(path).stat()
         return _of_file(path, stat.st_mtime_ns, stat.st_size)
     except (OSError, ValueError) as error:
-        raise OptionError(f"twins_from: {path} can't be read as dialogues: {error}") from None
+        raise OptionError(f"donors_from: {path} can't be read as dialogues: {error}") from None
 
 
 @lru_cache(maxsize=4)

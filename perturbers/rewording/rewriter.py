@@ -23,7 +23,7 @@ from dialmill.perturbers.rewording.task import Proposal, Task
 from dialmill.perturbers.rewording.wordings import Analysis, Wording, state_before
 from dialmill.schemas import Dialogue, SkippedTurn, Turn, apply_edits
 
-Engine = Literal["twins", "rules", "llm"]
+Engine = Literal["donors", "rules", "llm"]
 #: The names of the perturbers below.
 REWRITERS = ("paraphrase", "simplification", "verbosity")
 S = TypeVar("S", bound="Rewriter")
@@ -36,11 +36,11 @@ class Rewriter(Perturber):
     engine: Annotated[
         Engine,
         Meta(
-            description='"twins": the wording of a paraphrase donor, another turn with the same acts and slots, and rules where there is none; '
+            description='"donors": the wording of a paraphrase donor, another turn with the same acts and slots, and rules where there is none; '
             '"rules" alone; "llm": a language model behind an OpenAI-compatible endpoint'
         ),
-    ] = "twins"
-    twins_from: Annotated[
+    ] = "donors"
+    donors_from: Annotated[
         str,
         Meta(
             min_length=1,
@@ -56,6 +56,7 @@ class Rewriter(Perturber):
     ] = ""
     pool: PoolFile | None = state(default=None)
 
+    renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from"}
     #: The instruction for a language model.
     instruction: ClassVar[str]
 
@@ -66,16 +67,16 @@ class Rewriter(Perturber):
 
     @property
     def pools(self) -> tuple[PoolRequest, ...]:
-        return (PoolRequest(DonorPool(), self.twins_from),) if self.engine == "twins" else ()
+        return (PoolRequest(DonorPool(), self.donors_from),) if self.engine == "donors" else ()
 
     def with_pools(self: S, pools: Mapping[tuple[str, str], PoolFile]) -> S:
-        return replace(self, pool=pools.get((DonorPool.name, self.twins_from)))
+        return replace(self, pool=pools.get((DonorPool.name, self.donors_from)))
 
     def _find_donors(self) -> Donors | None:
-        if self.engine != "twins":
+        if self.engine != "donors":
             return None
-        if self.pool is None and self.twins_from not in ("input", "train"):
-            return donors_of_file(self.twins_from)
+        if self.pool is None and self.donors_from not in ("input", "train"):
+            return donors_of_file(self.donors_from)
         return None if self.pool is None else opened(self.pool)
 
     @abstractmethod

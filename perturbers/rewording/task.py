@@ -37,4 +37,4 @@ class Proposal(NamedTuple):
     @property
     def reason(self) -> str:
         """Where the wording comes from, as the lineage says it."""
-        return self.origin if isinstance(self.origin, str) else f"twin of {self.origin.source_id} ({self.origin.split or 'in no split'})"
+        return self.origin if isinstance(self.origin, str) else f"paraphrase donor {self.origin.source_id} ({self.origin.split or 'in no split'})"

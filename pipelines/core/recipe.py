@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import yaml
 from dialmill.perturbers.core import options
@@ -114,7 +114,7 @@ class Recipe:
     perturbed_splits: Annotated[list[str], Meta(description="the splits of which perturbed suites have dialogues", examples=[["test"]])] = field(
         default_factory=lambda: ["train", "valid", "test"]
     )
-    twins_from: Annotated[
+    donors_from: Annotated[
         str | None,
         Meta(
             description="where suites of reworded turns take the words of other turns from: input, train, or the path of a corpus; none "
@@ -173,6 +173,9 @@ class Recipe:
     held_out_labels: Annotated[bool, Meta(description="a release without the labels of its test split, and those beside it")] = False
     keep_audio: Annotated[bool, Meta(description="leaves the audio of speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav")] = False
 
+    #: Keys of earlier releases -> what they are called now.
+    renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from"}
+
     def __post_init__(self) -> None:
         try:
             options.check(self)
@@ -228,15 +231,15 @@ class Recipe:
         return [perturbers.Suite(name, self._with_words(suite.perturber)) for name, suite in parsed]
 
     def _with_words(self, perturber: perturbers.Perturber) -> perturbers.Perturber:
-        """The perturber with the recipe's `twins_from` and its prompt, where it has such options."""
+        """The perturber with the recipe's `donors_from` and its prompt, where it has such options."""
         if isinstance(perturber, perturbers.Chain):
             return dataclasses.replace(perturber, links=tuple(self._with_words(link) for link in perturber.links))
         if isinstance(perturber, Knowledge):
             return dataclasses.replace(perturber, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
         if not isinstance(perturber, Rewriter):
             return perturber
-        twins_from = perturber.twins_from if self.twins_from is None else self.twins_from
-        return dataclasses.replace(perturber, twins_from=twins_from, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
+        donors_from = perturber.donors_from if self.donors_from is None else self.donors_from
+        return dataclasses.replace(perturber, donors_from=donors_from, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
 
     def takes(self, suite: str, split: str, domains: Sequence[str]) -> int:
         """How many variants a suite has of a dialogue of this split and these domains; 0 where it takes none. `standard` has one of each."""
@@ -314,6 +317,9 @@ def _load_yaml(text: str, name: str) -> dict[str, Any]:
 
 def _typed(values: Mapping[str, Any], kind: type[Recipe]) -> dict[str, Any]:
     kinds = {option.name: option.kind for option in options.options(kind)}
+    for key in values:
+        if key in kind.renamed:
+            raise UsageError(f"the recipe key {key} is called {kind.renamed[key]} now")
     unknown = sorted(set(values) - set(kinds))
     if unknown:
         raise UsageError(f"unknown recipe key {', '.join(map(repr, unknown))}; the known keys are: {', '.join(kinds)}")

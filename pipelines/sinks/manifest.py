@@ -76,7 +76,7 @@ def wording_warnings(counters: Counters) -> list[str]:
     """Wording that a turn took from another split, and questions that a language model was to word and did not."""
     shared = {_donor_note(*key): number for key, number in counters.donor_wordings.items() if key[2] not in ("", key[1])}
     fallbacks = {_fallback_note(*key): number for key, number in counters.model_fallbacks.items()}
-    hint = "wording that two splits share (twins_from=train takes the training split's alone)"
+    hint = "template overlap of two splits (donors_from=train takes donors from the training split alone)"
     found = [f"{number} {note}: {hint}" for note, number in sorted(shared.items())]
     return found + [f"{number} {note}" for note, number in sorted(fallbacks.items())]
 
@@ -110,7 +110,7 @@ def _overlaps(counters: Counters) -> list[str]:
 
 def _donor_note(suite: str, split: str, donor_split: str) -> str:
     """What the manifest calls turns that took the wording of another dialogue's turn."""
-    return f"{suite}: {split} turns worded as {donor_split or 'unsplit'} ones"
+    return f"{suite}: {split} turns with a paraphrase donor in {donor_split or 'no split'}"
 
 
 def _fallback_note(suite: str, reason: str) -> str:

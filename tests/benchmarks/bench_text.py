@@ -1,4 +1,4 @@
-"""Speed of the text perturbers, checks included, and of gathering their twins, on the same dialogues in one run.
+"""Speed of the text perturbers, checks included, and of gathering their donors, on the same dialogues in one run.
 
     python tests/benchmarks/bench_text.py [--data DIR] [--dialogues 200] [--json FILE]
 

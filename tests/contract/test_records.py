@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).with_name("golden_records.json")
 _BASES = ",".join(str(DATA / "dstc9_track1" / name) for name in ("knowledge.json", "knowledge_eval.json"))
 #: What is built: a benchmark, its input, and the settings.
 BUILDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "raddle": ("raddle", "multiwoz21", ("twins_from=train",)),
+    "raddle": ("raddle", "multiwoz21", ("donors_from=train",)),
     "raddle, joined": ("raddle", "multiwoz21", ("typography=join", "suites=standard,paraphrase,verbosity,simplification")),
     "dstc9-track1": ("dstc9-track1", "multiwoz21", (f"knowledge={_BASES}",)),
     "dstc9-track1, own base": ("dstc9-track1", "risawoz", ("suites=standard,knowledge,unseen",)),

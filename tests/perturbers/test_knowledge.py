@@ -224,10 +224,10 @@ def test_a_question_is_about_the_last_entity(tmp_path: Path) -> None:
         assert after.speaker == "system" and after.inserted and after.knowledge == turn.knowledge and after.utterance.strip()
 
 
-def test_nothing_on_the_table_is_said_so(tmp_path: Path) -> None:
+def test_no_entity_in_context_is_said_so(tmp_path: Path) -> None:
     path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS)))
     one = made(talk(ASK, ("There are many hotels.", []), ON, LAST), path)
-    assert one.lineage[-1].outcome == "skipped" and {skip.reason for skip in one.lineage[-1].skipped} == {"nothing_on_the_table"}
+    assert one.lineage[-1].outcome == "skipped" and {skip.reason for skip in one.lineage[-1].skipped} == {"no_entity_in_context"}
 
 
 def test_of_several_offered_at_once_one_is_named(tmp_path: Path) -> None:

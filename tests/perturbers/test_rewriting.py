@@ -1,4 +1,4 @@
-"""Paraphrase, simplification and verbosity: the same said in other words, by twins and by rules; and what must never come out."""
+"""Paraphrase, simplification and verbosity: the same said in other words, by donors and by rules; and what must never come out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def one(text: str, *acts: Act, perturber: Perturber, seed: int = 1, before: str 
     return made.turns[-1].utterance
 
 
-def test_a_twin_lends_its_words_and_this_turn_its_values() -> None:
+def test_a_donor_lends_its_words_and_this_turn_its_values() -> None:
     perturber = Paraphrase().with_pool(HOTELS)
     said = {perturber.perturb(HOTELS[0], seed).turns[0].utterance for seed in range(8)}
     assert all("cheap" in text and "north" in text for text in said)
@@ -45,7 +45,7 @@ def test_a_twin_lends_its_words_and_this_turn_its_values() -> None:
         assert not damaged_values(source, turn)
         assert not misaligned_spans(source, turn)
     drawn = perturber.draw_variant(HOTELS[0], 3, 0, set())
-    donors = [reason for reason in made.lineage[-1].reasons if ": twin of d" in reason]
+    donors = [reason for reason in made.lineage[-1].reasons if ": paraphrase donor d" in reason]
     assert drawn.record == made and donors, "the lineage says whose words they are"
     assert [f"({event.split})" for event in drawn.events if isinstance(event, DonorWording)] == [reason.split()[-1] for reason in donors]
 
@@ -132,7 +132,7 @@ def test_an_unknown_engine_or_a_model_without_name_is_refused() -> None:
     with pytest.raises(OptionError, match="needs a model"):
         Paraphrase(engine="llm")
     with pytest.raises(OptionError, match="can't be read"):
-        Paraphrase(twins_from="/nowhere/at/all.jsonl").perturb(HOTELS[0], 1)
+        Paraphrase(donors_from="/nowhere/at/all.jsonl").perturb(HOTELS[0], 1)
 
 
 def test_a_file_of_dialogues_lends_its_words(tmp_path: object) -> None:
@@ -142,7 +142,7 @@ def test_a_file_of_dialogues_lends_its_words(tmp_path: object) -> None:
 
     path = Path(str(tmp_path)) / "train.jsonl"
     path.write_bytes(b"".join(encode(record) + b"\n" for record in HOTELS[1:]))
-    lent = Paraphrase(twins_from=str(path)).perturb(HOTELS[0], 1)
+    lent = Paraphrase(donors_from=str(path)).perturb(HOTELS[0], 1)
     assert lent.turns == Paraphrase().with_pool(HOTELS[1:]).perturb(HOTELS[0], 1).turns
 
 

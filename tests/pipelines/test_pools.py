@@ -19,37 +19,37 @@ def made(folder: Path, suite: str = "paraphrase") -> list[str]:
     return [reason.partition(": ")[2] for line in lines for step in decode(line).lineage for reason in step.reasons if reason.startswith("turn ")]
 
 
-def test_twins_come_from_the_whole_input_and_the_manifest_says_so(raddle: Path) -> None:
-    twins = [origin for origin in made(raddle) if origin.startswith("twin")]
-    assert twins
-    assert any("in no split" in origin for origin in twins), "dialogues that the filters refuse lend their wording too"
+def test_donors_come_from_the_whole_input_and_the_manifest_says_so(raddle: Path) -> None:
+    donors = [origin for origin in made(raddle) if origin.startswith("paraphrase donor")]
+    assert donors
+    assert any("in no split" in origin for origin in donors), "dialogues that the filters refuse lend their wording too"
     manifest = json.loads((raddle / "manifest.json").read_text())
     counted = {name: number for name, number in manifest["notes"].items() if name.startswith("paraphrase: ")}
-    assert sum(counted.values()) == len(twins)
-    shared = sum(number for name, number in counted.items() if name.endswith(("as train ones", "as valid ones")))
+    assert sum(counted.values()) == len(donors)
+    shared = sum(number for name, number in counted.items() if name.endswith(("donor in train", "donor in valid")))
     assert bool(shared) == any("paraphrase" in warning for warning in manifest["warnings"])
     assert not list(raddle.glob("pool*")), "the pool is no part of the output"
 
 
 def test_the_training_split_alone_may_lend(tmp_path: Path) -> None:
-    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out", "twins_from=train", "suites=paraphrase")
-    twins = [origin for origin in made(tmp_path / "out") if origin.startswith("twin")]
-    assert all(origin.endswith("(train)") for origin in twins)
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out", "donors_from=train", "suites=paraphrase")
+    donors = [origin for origin in made(tmp_path / "out") if origin.startswith("paraphrase donor")]
+    assert all(origin.endswith("(train)") for origin in donors)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["recipe"]["twins_from"] == "train"
+    assert manifest["recipe"]["donors_from"] == "train"
 
 
 def test_another_corpus_may_lend_on_every_engine(tmp_path: Path) -> None:
-    settings = [f"twins_from={DATA / 'multiwoz21'}", "suites=paraphrase,simplification"]
+    settings = [f"donors_from={DATA / 'multiwoz21'}", "suites=paraphrase,simplification"]
     plain("raddle", [DATA / "multiwoz22"], tmp_path / "plain", *settings)
     build.run(build.make_job(benchmarks.load_recipe("raddle", None, settings), [str(DATA / "multiwoz22")], str(tmp_path / "beam")))
     assert hashes(tmp_path / "plain") == hashes(tmp_path / "beam")
-    twins = [origin for origin in made(tmp_path / "plain") if origin.startswith("twin")]
-    assert all(origin.endswith("(in no split)") for origin in twins)
+    donors = [origin for origin in made(tmp_path / "plain") if origin.startswith("paraphrase donor")]
+    assert all(origin.endswith("(in no split)") for origin in donors)
 
 
 def test_a_corpus_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> None:
     from dialmill.pipelines.core.errors import DialmillError
 
     with pytest.raises(DialmillError, match="nowhere"):
-        build.make_job(benchmarks.load_recipe("raddle", None, ["twins_from=/nowhere"]), [str(DATA / "multiwoz21")], str(tmp_path / "out"))
+        build.make_job(benchmarks.load_recipe("raddle", None, ["donors_from=/nowhere"]), [str(DATA / "multiwoz21")], str(tmp_path / "out"))

@@ -269,10 +269,11 @@ def test_events_are_counted_by_suite_and_told_in_the_manifest_s_words() -> None:
     assert one.donor_wordings == {("paraphrase", "test", "train"): 2, ("paraphrase", "test", ""): 1}
     assert manifest.notes_of(one) == {
         "paraphrase: questions worded by rules in place of the model (refused)": 1,
-        "paraphrase: test turns worded as train ones": 2,
-        "paraphrase: test turns worded as unsplit ones": 1,
+        "paraphrase: test turns with a paraphrase donor in train": 2,
+        "paraphrase: test turns with a paraphrase donor in no split": 1,
     }
     assert manifest.wording_warnings(one) == [
-        "2 paraphrase: test turns worded as train ones: wording that two splits share (twins_from=train takes the training split's alone)",
+        "2 paraphrase: test turns with a paraphrase donor in train: template overlap of two splits "
+        "(donors_from=train takes donors from the training split alone)",
         "1 paraphrase: questions worded by rules in place of the model (refused)",
     ]

@@ -22,7 +22,7 @@ def test_a_prompt_is_a_recipe_key_and_may_hold_commas_and_colons(tmp_path: Path)
     settings = ["perturbations.paraphrase=paraphrase:engine=llm,model=m+typos", f"prompts.paraphrase={prompt}", "suites=paraphrase,verbosity"]
     plan = {suite.name: suite.perturber for suite in benchmarks.load_recipe("raddle", None, settings).suite_plan()}
     chain = plan["paraphrase"]
-    assert isinstance(chain, Chain) and chain.links[0].params["prompt"] == prompt and chain.links[0].params["twins_from"] == "input"
+    assert isinstance(chain, Chain) and chain.links[0].params["prompt"] == prompt and chain.links[0].params["donors_from"] == "input"
     assert plan["verbosity"].params["prompt"] == ""
     (tmp_path / "own.yaml").write_text(f'prompts: {{paraphrase: "{prompt}"}}\n', "utf-8")
     assert benchmarks.load_recipe("raddle", str(tmp_path / "own.yaml")).prompts == {"paraphrase": prompt}
@@ -86,3 +86,17 @@ def test_typography_is_the_same_in_every_suite(tmp_path: Path) -> None:
         assert apart
     result = call("verify", tmp_path / "joined")
     assert result.code == 0, result.err + result.out
+
+
+def test_names_of_earlier_releases_fail_naming_the_new(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the recipe key twins_from is called donors_from now"):
+        benchmarks.load_recipe("raddle", None, ["twins_from=train"])
+    (tmp_path / "old.yaml").write_text("twins_from: train\n", "utf-8")
+    with pytest.raises(UsageError, match="twins_from is called donors_from"):
+        benchmarks.load_recipe("raddle", str(tmp_path / "old.yaml"))
+    for text, message in (
+        ("paraphrase:twins_from=train", "paraphrase: the option twins_from is called donors_from now"),
+        ("verbosity:engine=twins", "engine must be one of donors, rules, llm, not 'twins'"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            benchmarks.load_recipe("raddle", None, [f"perturbations.typos={text}"])

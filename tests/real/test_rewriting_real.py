@@ -42,7 +42,7 @@ _KINDS: dict[str, tuple[Callable[[Dialogue, Dialogue], list[str]], float]] = {
 
 @cache
 def _corpus(folder: Path, name: str) -> tuple[list[Dialogue], PoolFile]:
-    """The dialogues of a corpus, and the twins in them."""
+    """The dialogues of a corpus, and the donors in them."""
     source, pattern, every = _CORPORA[name]
     read = read_paths(registry.get(source), sorted(folder.glob(pattern)))
     dialogues = [one.replace(dialogue_id=f"{one.source_id}/standard/0") for one in read.dialogues.values()]
@@ -53,11 +53,11 @@ def _corpus(folder: Path, name: str) -> tuple[list[Dialogue], PoolFile]:
 @pytest.mark.parametrize("corpus", _CORPORA)
 @pytest.mark.parametrize("kind", _KINDS)
 def test_no_value_is_lost_or_added(corpus: str, kind: str, real: Path) -> None:
-    dialogues, twins = _corpus(real, corpus)
+    dialogues, donors = _corpus(real, corpus)
     judge, least = _KINDS[kind]
     perturber = parse(kind).perturber
     if isinstance(perturber, Rewriter):
-        perturber = perturber.with_pools({(DonorPool.name, "input"): twins})
+        perturber = perturber.with_pools({(DonorPool.name, "input"): donors})
     values = oracle.ontology(dialogues, names=kind == "entities")
     found: list[str] = []
     added: list[tuple[list[str], str, str]] = []

@@ -261,7 +261,7 @@ class Knowledge(DialoguePerturber):
         if not fitting:
             return untouched(
                 dialogue,
-                "nothing_on_the_table"
+                "no_entity_in_context"
                 if not any(spot.last or (spot.domain, WHOLE_DOMAIN) in base.entities for spot in places)
                 else "no_snippet_fits",
             )
