@@ -68,7 +68,9 @@ def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[
         return server
 
     monkeypatch.setenv("DIALMILL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(llm, "client_for", lambda model: llm.Client(model, wait=0.01, timeout=0.3))
+    # One client a model, as in a process of its own; a new server is a new process.
+    clients: dict[tuple[str, int], llm.Client] = {}
+    monkeypatch.setattr(llm, "client_for", lambda model: clients.setdefault((model, len(servers)), llm.Client(model, wait=0.01, timeout=0.3)))
     yield start
     for server in servers:
         server.shutdown()

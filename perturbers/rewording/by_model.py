@@ -47,7 +47,7 @@ def rewritings(model: str, instruction: str, task: Task) -> Iterator[tuple[Turn,
         answer = client.ask(messages, attempt)
         match = _QUOTED.match(answer.text)
         text = (match["inner"] if match else answer.text).strip()
-        if text:
+        if text and llm.admissible(text, task.text):
             yield apply_edits(task.view.turn, edits_to(task, text)), answer.tokens
 
 

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 _CALLS = 4
 #: Seconds: of a call, and the longest wait between two.
 _TIMEOUT, _LONGEST_WAIT = 60.0, 30.0
-#: After so many failures in a row no further call is made: the endpoint is down.
-_PATIENCE = 20
+#: No further call is made once so many have failed and they are this share of all: the endpoint is down, or answers nothing of use.
+_PATIENCE, _HOPELESS = 40, 0.75
+#: Bytes of a response that are read at most.
+_LARGEST = 1 << 20
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 
 
@@ -46,6 +48,18 @@ def require(perturber: str, model: str) -> None:
         raise OptionError(f"{perturber}: engine=llm needs a model, as in {perturber}:engine=llm,model=NAME")
     if any(importlib.util.find_spec(package) is None for package in ("httpx", "tenacity")):
         raise OptionError(f"{perturber}: engine=llm needs httpx and tenacity: pip install 'dialmill[llm]'")
+    check_key(os.environ.get("OPENAI_API_KEY"))
+
+
+def check_key(key: str | None) -> str | None:
+    """A key that can stand in a header.
+
+    Raises:
+        OptionError: it has a line end or another character that none can have; the key itself isn't told.
+    """
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise OptionError("OPENAI_API_KEY holds a line end, a blank or another character that no key has; set it again")
+    return key
 
 
 class LlmError(RuntimeError):
@@ -84,7 +98,9 @@ class Client:
     cache: Path | None = None
     wait: float = 0.5
     timeout: float = _TIMEOUT
+    _tries: int = 0
     _failures: int = 0
+    _failed: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _http: tuple[int, httpx.Client] | None = None
 
@@ -96,25 +112,26 @@ class Client:
         """
         body = {"model": self.model, "messages": list(messages), "temperature": 0.7, "seed": attempt}
         request = json.dumps(body, ensure_ascii=False, sort_keys=True).encode()
-        digest = hashlib.sha256(request).hexdigest()
+        # The same model behind another endpoint gives other answers.
+        digest = hashlib.sha256(self._base().encode() + b"\n" + request).hexdigest()
         kept = self._folder() / digest[:2] / f"{digest}.json"
         try:
             known = json.loads(kept.read_bytes())
             return Answer(known["text"], known["tokens"])
-        except (OSError, ValueError, KeyError):
-            pass
-        if self._failures >= _PATIENCE:
-            raise LlmError("llm_failed: endpoint down")
+        except (OSError, ValueError, LookupError, TypeError):
+            pass  # not asked yet, or a file that broke off
+        if digest in self._failed:
+            raise LlmError(self._failed[digest])
         try:
             answer = self._call(request)
         except LlmError as error:
-            # Nobody there: that was tried a few times already.
-            with self._lock:
-                self._failures += _CALLS if str(error).endswith("no connection") else 1
+            self._failed[digest] = str(error)
             raise
-        self._failures = 0
         _keep(kept, json.dumps(answer._asdict(), ensure_ascii=False).encode())
         return answer
+
+    def _base(self) -> str:
+        return (self.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/")
 
     def _folder(self) -> Path:
         root = self.cache or Path(os.environ.get("DIALMILL_CACHE") or Path.home() / ".cache" / "dialmill")
@@ -131,7 +148,20 @@ class Client:
             sleep=time.sleep,
             reraise=True,
         )
-        return retrying(self._post, body)
+        return retrying(self._try, body)
+
+    def _try(self, body: bytes) -> Answer:
+        """One call, counted."""
+        with self._lock:
+            if self._failures >= _PATIENCE and self._failures >= _HOPELESS * self._tries:
+                raise LlmError("llm_failed: endpoint down")
+            self._tries += 1
+        try:
+            return self._post(body)
+        except LlmError:
+            with self._lock:
+                self._failures += 1
+            raise
 
     def _waits(self, state: RetryCallState) -> float:
         """Seconds before the next try."""
@@ -142,11 +172,16 @@ class Client:
     def _post(self, body: bytes) -> Answer:
         import httpx
 
-        base = self.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        key = self.key or os.environ.get("OPENAI_API_KEY")
+        key = check_key(self.key or os.environ.get("OPENAI_API_KEY"))
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
         try:
-            response = self._connections().post(f"{base.rstrip('/')}/chat/completions", content=body, headers=headers)
+            # Redirects aren't followed: the key is for this endpoint alone.
+            with self._connections().stream("POST", f"{self._base()}/chat/completions", content=body, headers=headers) as response:
+                content = bytearray()
+                for chunk in response.iter_bytes():
+                    content += chunk
+                    if len(content) > _LARGEST:
+                        raise LlmError("llm_failed: answer too large")
         except httpx.TimeoutException:
             raise _PassingFault("llm_failed: timeout") from None
         except (httpx.TransportError, httpx.InvalidURL):
@@ -158,7 +193,7 @@ class Client:
             after = response.headers.get("Retry-After", "")
             raise _PassingFault(reason, float(after) if re.fullmatch(r"\d+(\.\d+)?", after) else None)
         try:
-            return _read(response.content)
+            return _read(bytes(content))
         except ValueError:
             raise _PassingFault("llm_failed: not an answer") from None
 
@@ -187,6 +222,17 @@ def _read(data: bytes) -> Answer:
     if not isinstance(text, str) or not isinstance(tokens, int):
         raise ValueError("the answer is no text")
     return Answer(text, tokens)
+
+
+_MARKUP = re.compile(r"<[/!]?[a-zA-Z][^<>]*>|\]\(|```|\*\*|^\s*(?:#{1,6}|[-*]|\d+\.)\s|https?://|www\.", re.MULTILINE)
+
+
+def admissible(text: str, source: str) -> bool:
+    """Whether an answer can be a person's turn in place of `source`: at most five times as long (and 200 characters more), on one line, without
+    control characters, and with no markup or link that the source hasn't."""
+    if len(text) > 5 * len(source) + 200 or not all(char.isprintable() for char in text):
+        return False
+    return all(match.group() in source for match in _MARKUP.finditer(text))
 
 
 def _keep(path: Path, data: bytes) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers import OptionError
 from dialmill.perturbers.rewording import llm
 from dialmill.perturbers.rewording.paraphrase import Paraphrase
 from dialmill.schemas import Dialogue
@@ -81,13 +83,13 @@ def test_a_passing_fault_is_ridden_out(serve: Any, bad: Reply) -> None:
 def test_a_lasting_fault_costs_the_turn(serve: Any, bad: Reply, reason: str) -> None:
     server = serve(lambda number, body: bad)
     assert run() == (TEXT, reason)
-    assert len(server.asked) == 8, "four calls ahead, and four for the turn itself: no more"
+    assert len(server.asked) == 4, "the calls ahead; what failed for good isn't asked for again"
 
 
 def test_a_refusal_is_not_repeated(serve: Any) -> None:
     server = serve(lambda number, body: (401, {}, b"who are you"))
     assert run() == (TEXT, "llm_failed: HTTP 401")
-    assert len(server.asked) == 2
+    assert len(server.asked) == 1
 
 
 def test_a_silent_server_times_out(serve: Any) -> None:
@@ -151,3 +153,73 @@ def test_the_turns_of_a_dialogue_are_asked_for_at_once(serve: Any) -> None:
     record = dialogue("two", [("user", "thanks !"), ("system", "Welcome ."), ("user", "thank you !")])
     made = Paraphrase(engine="llm", model="m").perturb(record, 1)
     assert [turn.utterance for turn in made.turns if turn.speaker == "user"] == ["Thanks so very much ."] * 2
+
+
+def test_mostly_bad_answers_cost_their_turns_and_little_time(serve: Any) -> None:
+    server = serve(lambda number, body: GOOD if number % 8 == 7 else (200, {}, b"nonsense"))
+    client = llm.Client("m", wait=0.0)
+    reasons = set()
+    for number in range(300):
+        try:
+            client.ask([{"role": "user", "content": str(number)}])
+        except llm.LlmError as error:
+            reasons.add(str(error))
+    assert reasons == {"llm_failed: not an answer", "llm_failed: endpoint down"}
+    assert len(server.asked) < 100
+
+
+def test_an_endless_answer_is_cut_off(serve: Any) -> None:
+    serve(lambda number, body: (200, {}, b"x" * (llm._LARGEST + 100_000)))
+    assert run() == (TEXT, "llm_failed: answer too large")
+
+
+def test_the_key_goes_nowhere_else(serve: Any) -> None:
+    thief = serve(lambda number, body: GOOD)
+    there = f"http://127.0.0.1:{thief.server_address[1]}/v1/chat/completions"
+    serve(lambda number, body: (307, {"Location": there}, b""))
+    assert run() == (TEXT, "llm_failed: HTTP 307")
+    assert thief.asked == []
+
+
+def test_a_key_with_a_line_end_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch, serve: Any) -> None:
+    serve(lambda number, body: GOOD)
+    monkeypatch.setenv("OPENAI_API_KEY", "sesame\nX-Evil: 1")
+    with pytest.raises(OptionError, match="OPENAI_API_KEY") as refusal:
+        Paraphrase(engine="llm", model="m")
+    assert "sesame" not in str(refusal.value)
+
+
+def test_another_endpoint_is_asked_anew(serve: Any) -> None:
+    serve(lambda number, body: GOOD)
+    assert run() == (GOOD, "")
+    second = serve(lambda number, body: GOOD)
+    run()
+    assert second.asked
+
+
+def test_a_cache_that_broke_off_is_asked_anew(serve: Any, tmp_path: Path) -> None:
+    server = serve(lambda number, body: GOOD)
+    client = llm.Client("m", cache=tmp_path)
+    client.ask([{"role": "user", "content": "x"}])
+    (kept,) = (path for path in tmp_path.rglob("*.json"))
+    for broken in (b"", b"{", b"[1]", b'{"text": 1}', b"null"):
+        kept.write_bytes(broken)
+        assert client.ask([{"role": "user", "content": "x"}]).text == GOOD
+    assert len(server.asked) == 6
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Thanks a lot , see <a href='x'>this</a> .",
+        "Thanks [here](http://x.org) .",
+        "Thanks , visit www.example.com .",
+        "**Thanks** so much .",
+        "Thanks\nso much .",
+        "Thanks \x1b[31mso much .",
+        "Thanks " + "so very " * 200 + "much .",
+    ],
+)
+def test_what_no_person_says_is_refused_without_values_too(answer: str) -> None:
+    assert not llm.admissible(answer, "Thank you .")
+    assert llm.admissible("Thanks so much !", "Thank you .")
