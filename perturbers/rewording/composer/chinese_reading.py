@@ -114,7 +114,17 @@ def _pieces(word: str) -> tuple[str, ...]:
 def words_in(text: str, start: int, end: int) -> list[Word]:
     """The words of ``text[start:end]``."""
     found: list[Word] = []
-    for first, last in tokens(text[start:end], "zh"):
+    cuts = tokens(text[start:end], "zh")
+    for number, (first, last) in enumerate(cuts):
+        # "找一家人均消费": jieba takes 一家人 for a word and leaves 均 alone.
+        following = text[start + cuts[number + 1][0]] if number + 1 < len(cuts) else text[end : end + 1]
+        before = cuts[number - 1][1] if number else first
+        if last - first > 1 and text[start + last - 1] == "人" and following == "均" and number + 1 < len(cuts):
+            last -= 1
+        elif text[start + first] == "均" and number and text[start + before - 1] == "人" and before == first:
+            previous = found[-1] if found else None
+            if previous is not None and previous.end < start + first:
+                first -= 1
         place = start + first
         for piece in _pieces(text[start + first : start + last]):
             found.append(Word(place, place + len(piece), piece))
@@ -369,9 +379,12 @@ class Reading:
             foreign = [mark for mark in clause.marks if mark.act is None]
             cues = {slot: found for slot, found in cues.items() if slot not in NAME_SLOTS}
             texts = set(clause.texts)
-            choosing = texts & kinds()["choosing"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "行", "可以", "说", "查", "发"})
+            choosing = texts & (kinds()["choosing"] | kinds()["deciding"]) and texts.isdisjoint(
+                {"推荐", "找", "介绍", "告诉", "行", "可以", "说", "查", "发"}
+            )
             opinion = texts & kinds()["opinion"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "哪家", "哪里"})
-            if not unknown and not foreign and not clause.marks and not cues and (choosing or opinion):
+            aside = not clause.marks and not cues and self._says_more(clause)
+            if not unknown and not foreign and not clause.marks and not cues and (choosing or opinion or aside):
                 kept.append(clause)  # "就这家吧": a choice by pronoun stays as it stands
             elif not unknown and not foreign:
                 sure.append(clause)
@@ -441,7 +454,7 @@ class Reading:
             return content
         if any(item.kind == "find" for item in content):
             heads = set(table("head_words").get(self.domain, ()))
-            searching = {"推荐", "找", "介绍"}
+            searching = {"推荐", "介绍", "找", "找个", "找一个", "找家", "找一家", "找部"}
             for clause in kept:
                 if clause.marks and not (heads | kinds()["requesting"]).isdisjoint(clause.texts):
                     return "search_in_parts"
@@ -467,6 +480,11 @@ class Reading:
             return "mostly_kept"
         self.items = [*openings, *items, *closings]
         return None
+
+    def _says_more(self, clause: Clause) -> bool:
+        """Whether a clause without values and requests has more in it than frames and the nouns of its domain ("我也有时间")."""
+        bare = covered(clause.words, kinds()["frame"])[0] | covered(clause.words, table("head_words").get(self.domain, ()))[0]
+        return len(bare) < len(clause.words)
 
     def _asks(self, clause: Clause) -> bool:
         """Whether a clause is a question."""
@@ -518,6 +536,9 @@ class Reading:
         question = self.text.rstrip("。！!~ ").endswith(("？", "?", "吗", "么", "没", "不"))
         offered = {"推荐", "找", "找个", "找一个", "找一家", "找家", "选", "挑", "求"}.isdisjoint(words)
         about = bool(facilities) and not constraints and question and offered and not self.context.first and not self.anchored
+        free = self.domain not in _TRIPS | _ROUTES | {"天气"} and not {mark.act.slot for mark in constraints if mark.act} <= QUALIFIERS
+        if constraints and free and question and not self.context.first and not self.anchored and not kinds()["wishing"] & set(words):
+            return "question_on_offer"
         told = [(mark.act.slot, mark.act.value) for mark in values if mark.act is not None]
         if len(set(told)) < len(told):
             return "said_twice"

@@ -29,6 +29,8 @@ _SIGNS = _ENDS + "，,；;：…"
 _NEEDS_NAME = re.compile(r"(?:[从离到给把跟去往进住坐了找评]|在(?=\{N\}[^附周]))\{N\}")
 #: A frame with a lead of its own ("该吃饭了，…").
 _LED = re.compile(r"[^{]*，|[^{]*还没|[^{]*没着落")
+#: A request that doesn't follow "还想问一下".
+_NO_QUESTION = re.compile(r"想|能|说|看|给|我|不知|不晓|帮|麻烦|快|报")
 #: Words of an acknowledgement that makes the best of bad news.
 _RESIGNED = frozenset(["好吧", "那好吧", "没关系", "没事", "哎", "唉", "行吧", "这样", "这样啊", "也行", "也好", "没关系的"])
 #: How a turn goes on after an acknowledgement of its own.
@@ -478,7 +480,7 @@ class _Wording:
         if len(questions) > 2 or (len(questions) == 2 and not rng.chance(_APART)):
             listed = _listing([self._item(question) for question in questions], rng)
             frame = draft.pick("askframe")
-            if "有没有" in listed or "周边有" in listed:
+            if "有没有" in listed or "周边有" in listed or listed.startswith(("附近", "周边")):
                 frame = frame.replace("{N:的}", "{N}")
             return [_put(frame, N=point, L=listed)]
         found: list[str] = []
@@ -488,6 +490,8 @@ class _Wording:
             clause = _put(draft.pick("ask", domain, slot, facts=facts, nameless=not point), N=point, F=text)
             if found:
                 joint = draft.pick("and")
+                if joint.endswith(("一下", "问问", "请教")) and _NO_QUESTION.match(clause):
+                    joint = "，还有"
                 stop = "" if joint.endswith(("一下", "问问", "请教")) else "，"
                 found[-1] = found[-1].rstrip(_ENDS)
                 clause = joint + stop + clause
