@@ -14,6 +14,7 @@ from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.lexicon import words as word_set
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.tokens import tokens as word_tokens
 from dialmill.perturbers.rewording.donors import gap_edits
 from dialmill.perturbers.rewording.wordings import Part
 from dialmill.perturbers.typing.typography import detokenise, is_tokenised, tokenise
@@ -167,6 +168,7 @@ def find(
     """The rules that fit, leftmost and longest. With `dropping`, what follows a dropped opening opens in its place."""
     place, count = 0, len(units)
     opens = begins = True
+    edges = _word_edges(text, parts) if language == "zh" else None
     while place < count:
         if place:
             between = text[parts[place - 1].end : parts[place].start]
@@ -185,6 +187,8 @@ def find(
                 continue
             if size > 1 and _SENTENCE_END.search(text, parts[place].end, parts[last - 1].start):
                 continue
+            if edges is not None and (parts[place].start not in edges or parts[last - 1].end not in edges):
+                continue
             if not rule.phrase.fits(units[last] if last < count else ""):
                 continue
             yield Match(rule, place, last, opens)
@@ -196,6 +200,13 @@ def find(
             begins = language == "en" and units[place] in _BEFORE_CLAUSE
             opens = False
             place += 1
+
+
+def _word_edges(text: str, parts: Sequence[Part]) -> frozenset[int]:
+    """Where words and values begin and end in a Chinese text: a phrase is never found inside a longer word (挺高 in 还挺高呢 is one, 哦了 too)."""
+    edges = {edge for word in word_tokens(text, "zh") for edge in word}
+    edges.update(edge for part in parts if part.unit[0] == "[" for edge in (part.start, part.end))
+    return frozenset(edges)
 
 
 #: With such words a turn opens; what is added before the rest of it comes after them.
