@@ -52,7 +52,7 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
         except InputError as error:
             if not (allow_missing and error.problem in (_MISSING, _EMPTY)):
                 faults.append(str(error))
-    sources = [registry.get(name) for name in ([source] if source else registry.names())]
+    sources = [registry.get(source)] if source else registry.usable()
     found: list[InputFile] = []
     for path, shown, named in _distinct(candidates):
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from dialmill.perturbers.core.plugins import Registry
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.source import Source
@@ -46,3 +48,13 @@ def get(name: str) -> Source:
         UsageError: no such source; the message lists the known ones.
     """
     return REGISTRY.load(name)()
+
+
+def usable() -> list[Source]:
+    """Every source, by name. One of a plug-in that can't be loaded is left out: it keeps no other format from being read, and `dialmill list sources`
+    says what is wrong with it."""
+    found = []
+    for name in names():
+        with contextlib.suppress(UsageError):
+            found.append(get(name))
+    return found

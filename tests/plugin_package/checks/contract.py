@@ -1,0 +1,23 @@
+"""The plug-in against dialmill's contracts, as its author would test it."""
+
+from pathlib import Path
+
+from dialmill.testing import BenchmarkContract, PerturberContract, SourceContract
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+
+class TestShouting(PerturberContract):
+    name = "shouting"
+
+
+class TestChatLines(SourceContract):
+    name = "chatlines"
+    corpus = CORPUS
+    dialogues = 40
+    slots = states = official_splits = False
+
+
+class TestShouted(BenchmarkContract):
+    name = "shouted"
+    input = (CORPUS,)
