@@ -76,9 +76,8 @@ def usable() -> list[Benchmark]:
 def file_kinds() -> tuple[FileKind, ...]:
     """Every kind of file: the core's own, those of all sources, those of all benchmarks. A plug-in that can't be loaded has none."""
     found = [*CORE]
-    for name in sources.names():
-        with contextlib.suppress(UsageError):
-            found += sources.get(name).kinds
+    for source in sources.usable():
+        found += source.kinds
     return (*found, *(kind for benchmark in usable() for kind in benchmark.kinds))
 
 

@@ -38,6 +38,8 @@ class ChatLines(Source):
             speaker, colon, said = line.partition(": ")
             if not colon or speaker not in ("U", "S"):
                 raise RecordError("odd_line", repr(line[:40]) or "an empty line")
+            if speaker != "US"[number % 2]:
+                raise RecordError("odd_turn_order", f"turn {number} is of speaker {speaker}")
             turns.append(Turn(number, "user" if speaker == "U" else "system", said.strip()))
         if not turns:
             raise RecordError("empty_dialogue", "no line")
