@@ -28,6 +28,8 @@ FACILITY = "酒店设施-"
 _STOPS = re.compile(r"[，。！？；,!?;~～…]+|\.(?!\d)")
 _ROUTES = frozenset({"出租", "地铁"})
 _TRIPS = frozenset({"火车", "飞机"})
+#: With these a word says how something is ("好吃"): it is never taken for its parts.
+_QUALITIES = frozenset("好不大小多太真更最没新老快慢高低近远")
 #: Slots whose words ("附近") say something of their own where their value doesn't stand beside them.
 _PLACES = frozenset({"区域", "城市"})
 #: Act names by what they do; corpora differ.
@@ -100,7 +102,7 @@ class Clause(NamedTuple):
 def _pieces(word: str) -> tuple[str, ...]:
     """A word that jieba takes for one, cut into listed words where it is made of such: "能帮" -> "能", "帮"."""
     listed = _listed()
-    if word in listed or len(word) > 8 or len(word) == 1:
+    if word in listed or len(word) > 8 or len(word) == 1 or word[0] in _QUALITIES:
         return (word,)
     best: list[tuple[str, ...] | None] = [()] + [None] * len(word)
     for end in range(1, len(word) + 1):
@@ -452,6 +454,8 @@ class Reading:
         content = self._content(sure, held, cued, marks)
         if isinstance(content, str):
             return content
+        if self.domain in _ROUTES and any(not set(table("head_words")[self.domain]).isdisjoint(clause.texts) for clause in kept):
+            return "search_in_parts"
         if any(item.kind == "find" for item in content):
             heads = set(table("head_words").get(self.domain, ()))
             searching = {"推荐", "介绍", "找", "找个", "找一个", "找家", "找一家", "找部"}

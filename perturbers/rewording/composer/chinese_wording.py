@@ -352,7 +352,8 @@ class _Wording:
         rng.shuffle(left)
         head = ""
         for wish in left:
-            if draft.has("headof", domain, wish.slot):
+            surface = draft.source[wish.items[0].start : wish.items[0].end] if wish.items else ""
+            if draft.has("headof", domain, wish.slot) or (wish.slot == "制片国家/地区" and surface.endswith(("剧", "片", "影"))):
                 head = wish.text
                 left = [one for one in left if one is not wish]
                 break
@@ -479,8 +480,10 @@ class _Wording:
             return [(point + " " if point else "") + " ".join(words)]
         if len(questions) > 2 or (len(questions) == 2 and not rng.chance(_APART)):
             listed = _listing([self._item(question) for question in questions], rng)
+            if "有没有" in listed:
+                return [f"想知道{point}{listed}"]
             frame = draft.pick("askframe")
-            if "有没有" in listed or "周边有" in listed or listed.startswith(("附近", "周边")):
+            if "周边有" in listed or listed.startswith(("附近", "周边")):
                 frame = frame.replace("{N:的}", "{N}")
             return [_put(frame, N=point, L=listed)]
         found: list[str] = []
@@ -490,7 +493,7 @@ class _Wording:
             clause = _put(draft.pick("ask", domain, slot, facts=facts, nameless=not point), N=point, F=text)
             if found:
                 joint = draft.pick("and")
-                if joint.endswith(("一下", "问问", "请教")) and _NO_QUESTION.match(clause):
+                if joint.endswith(("一下", "问问", "请教")) and ("，" in clause or _NO_QUESTION.match(clause)):
                     joint = "，还有"
                 stop = "" if joint.endswith(("一下", "问问", "请教")) else "，"
                 found[-1] = found[-1].rstrip(_ENDS)
