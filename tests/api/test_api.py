@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 import dialmill as dm
 from tests.pipelines.source_tools import read_paths
-from tests.pipelines.tools import DATA, call, corpus, environment, plain, records, talk
+from tests.pipelines.tools import DATA, ROOT, call, corpus, environment, plain, records, talk
 
 SENTENCES = {
     "en": ("I need a cheap hotel in the north", {"price": "cheap", "area": "north"}),
@@ -46,6 +47,14 @@ def test_every_example_of_the_docstrings_runs(checkout: Path) -> None:
         result = doctest.DocTestRunner().run(example)
         assert result.attempted > 1, f"{name} has no example"
         assert result.failed == 0, name
+
+
+def test_the_lines_of_the_readme_run(checkout: Path) -> None:
+    (lines,) = re.findall(r"```python\n(import dialmill as dm\n.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+    names: dict[str, Any] = {}
+    exec(lines, names)
+    assert next(names["noisy"]).suite == "typos"
+    assert names["manifest"]["benchmark"] == "raddle" and (checkout / "out" / "raddle" / "manifest.json").is_file()
 
 
 def test_importing_it_loads_nothing_heavy() -> None:
