@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 from dialmill.pipelines.benchmarks import registry as benchmarks
-from dialmill.pipelines.sources import registry
-
-from dialmill import perturbers
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -27,8 +24,9 @@ def test_the_excerpt_is_a_turn_of_the_first_command_s_output(raddle: Path) -> No
     assert any(all(not value for key, value in turn.items() if key not in shown) for turn in turns if turn["utterance"] == shown["utterance"])
 
 
-@pytest.mark.parametrize("name", [*benchmarks.names(), *registry.names(), *perturbers.names()])
-def test_the_tables_name_everything(name: str) -> None:
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_every_benchmark_has_a_row(name: str) -> None:
+    """Perturbers and sources are many, and `dialmill list` tells of them."""
     assert re.search(rf"^\| `{name}` \|", README, re.M), f"README.md has no row for {name}"
 
 
