@@ -32,6 +32,11 @@ def candidate_key(text: str) -> str:
     return key or _BLANKS.sub(" ", text).strip()
 
 
+def says_nothing(text: str) -> bool:
+    """Whether a text is empty or holds nothing but names of speakers, which differ from example to example."""
+    return not _SPEAKERS.sub("", text).strip(" \t\n:,;@") if "participant_" in text or "speaker " in text else not text.strip()
+
+
 def key_hash(key: str) -> int:
     """A number below 2**61 for a key, whose blanks don't count ("re boot", "reboot"): equal for candidates that are the same."""
     digest = blake2b(key.replace(" ", "").encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -1,7 +1,8 @@
 """The pool of candidates: every distinct utterance once, in flat files that each worker maps into memory once.
 
 A pool is sorted by the hash of its candidates' keys, so that it looks the same whoever built it, and is never held as Python objects: a million
-utterances are about 200 MB of files, of which a worker's memory holds the pages it touches.
+utterances are about 200 MB of files, of which a worker's memory holds the pages it touches. Beside each candidate stands how often it could have
+been the answer, in each split: distractors are drawn by that, as answers are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
+from dialmill.pipelines.candidates.generic import kind_of
+from dialmill.pipelines.candidates.keys import candidate_key, key_hash, says_nothing, token_hashes
 from dialmill.pipelines.core import files
 from numpy.typing import NDArray
 
@@ -23,12 +25,20 @@ SPLIT_BITS = {"train": 1, "valid": 2, "test": 4}
 ANSWER, SHARED = 16, 32
 #: Said in a conversation that no split took.
 EXTRA = 128
+#: The columns of weights: the splits, and what no split took.
+_WEIGHED = (*SPLIT_BITS.values(), EXTRA)
+EVERY = sum(_WEIGHED)
+#: What all places of one conversation that may be answers weigh together.
+WEIGHT = 1 << 20
 
 _TYPES: dict[str, Any] = {
     "key": np.uint64,  # (n,) key_hash, ascending
     "flags": np.uint8,  # (n,)
     "offset": np.uint64,  # (n + 1,) where texts begin in `text`
     "length": np.uint16,  # (n,) characters of the key
+    "kind": np.uint8,  # (n,) the kind of a generic reply, 0 for none
+    "topic": np.uint64,  # (n,) what it is about, and what it does; 0 where nobody said
+    "weight": np.uint64,  # (n, 4) how often it could be the answer in train, valid, test, and elsewhere, times WEIGHT
     "indptr": np.uint64,  # (n + 1,) where a candidate's words begin in `word`
     "word": np.uint32,  # numbers of distinct words in `vocab`, ascending for each candidate
     "vocab": np.uint32,  # hashes of all words, ascending
@@ -48,40 +58,50 @@ class PoolInfo(msgspec.Struct, frozen=True):
     shared: int
 
 
-def utterance(text: str, flags: int) -> tuple[int, bytes] | None:
-    """What travels of one candidate: its `key_hash`, and bytes; None for an empty one."""
-    if not text.strip():
+def utterance(text: str, flags: int, weight: int = 0, topic: int = 0) -> tuple[int, bytes] | None:
+    """What travels of one candidate: its `key_hash`, and bytes; None for one that says nothing.
+
+    Args:
+        weight: how often it could be the answer there, in units of 1 / WEIGHT conversations; 0 for what stands where no answer can.
+        topic: what it is about and what it does, as a number; 0 for nothing known.
+    """
+    if says_nothing(text):
         return None
     number = key_hash(candidate_key(text))
-    return number, msgspec.msgpack.encode((number, flags, text))
+    return number, msgspec.msgpack.encode((number, flags, text, weight, topic))
 
 
-_UTTERANCE = msgspec.msgpack.Decoder(tuple[int, int, str])
+_UTTERANCE = msgspec.msgpack.Decoder(tuple[int, int, str, int, int])
 
 
 def shard_of(packed: Iterable[bytes]) -> tuple[bytes, int]:
     """Candidates, some several times, as the bytes of a part of the pool, and how many it holds: each once, sorted. Of equal ones the first in the
-    alphabet stays."""
-    merged: dict[int, tuple[int, str]] = {}
+    alphabet stays, with the weight of all."""
+    merged: dict[int, tuple[int, str, int]] = {}
+    weights: dict[int, list[int]] = {}
     for data in packed:
-        number, flags, text = _UTTERANCE.decode(data)
+        number, flags, text, weight, topic = _UTTERANCE.decode(data)
         before = merged.get(number)
-        merged[number] = (flags, text) if before is None else (flags | before[0], min(text, before[1]))
+        merged[number] = (flags, text, topic) if before is None else (flags | before[0], min(text, before[1]), max(topic, before[2]))
+        mine = weights.setdefault(number, [0] * len(_WEIGHED))
+        for at, bit in enumerate(_WEIGHED):
+            mine[at] += weight if flags & bit else 0
     order = sorted(merged)
     keys = [candidate_key(merged[number][1]) for number in order]
     texts = [merged[number][1].encode("utf-8", "surrogatepass") for number in order]
     tokens = [token_hashes(key) for key in keys]
-    data = msgspec.msgpack.encode(
-        (
-            np.array(order, dtype=np.uint64).tobytes(),
-            np.array([merged[number][0] for number in order], dtype=np.uint8).tobytes(),
-            np.array([len(text) for text in texts], dtype=np.uint64).tobytes(),
-            np.array([min(len(key), 65535) for key in keys], dtype=np.uint16).tobytes(),
-            np.array([len(one) for one in tokens], dtype=np.uint64).tobytes(),
-            (np.concatenate(tokens) if tokens else np.zeros(0, np.uint32)).astype(np.uint32).tobytes(),
-            b"".join(texts),
-        )
-    )
+    columns: dict[str, NDArray[Any]] = {
+        "key": np.array(order, dtype=np.uint64),
+        "flags": np.array([merged[number][0] for number in order], dtype=np.uint8),
+        "bytes": np.array([len(text) for text in texts], dtype=np.uint64),
+        "length": np.array([min(len(key), 65535) for key in keys], dtype=np.uint16),
+        "kind": np.array([kind_of(key) for key in keys], dtype=np.uint8),
+        "topic": np.array([merged[number][2] for number in order], dtype=np.uint64),
+        "weight": np.array([weights[number] for number in order], dtype=np.uint64),
+        "words": np.array([len(one) for one in tokens], dtype=np.uint64),
+        "hashed": np.concatenate(tokens) if tokens else np.zeros(0, np.uint32),
+    }
+    data = msgspec.msgpack.encode({name: column.tobytes() for name, column in columns.items()} | {"text": b"".join(texts)})
     return data, len(order)
 
 
@@ -92,40 +112,39 @@ def join_shards(shards: Sequence[bytes], folder: str, pool_size: int | None, pos
         pool_size: how many candidates the shared pool takes, its examples' answers first; None for none.
         postings: whether `Pool.similar` will be asked.
     """
-    columns: list[list[bytes]] = [[] for _ in range(7)]
-    for shard in shards:
-        for column, data in zip(columns, msgspec.msgpack.decode(shard, type=list[bytes]), strict=True):
-            column.append(data)
+    parts = [msgspec.msgpack.decode(shard, type=dict[str, bytes]) for shard in shards]
 
-    def joined(at: int, kind: Any) -> NDArray[Any]:
-        return np.frombuffer(b"".join(columns[at]), dtype=kind)
+    def joined(name: str, kind: Any) -> NDArray[Any]:
+        return np.frombuffer(b"".join(part[name] for part in parts), dtype=kind)
 
-    key, flags, hashed = joined(0, np.uint64), joined(1, np.uint8).copy(), joined(5, np.uint32)
+    key, flags = joined("key", np.uint64), joined("flags", np.uint8).copy()
+    weight = joined("weight", np.uint64).reshape(-1, len(_WEIGHED))
     shared = 0
     if pool_size is not None:
         answers = flags & ANSWER > 0
-        # The keys are hashes, so the first ones are a random choice.
-        rest = np.flatnonzero(~answers)[: max(0, pool_size - int(answers.sum()))]
+        # The keys are hashes, so the first ones are a random choice; what could be an answer goes before what couldn't.
+        could = weight.sum(axis=1) > 0
+        rest = np.concatenate([np.flatnonzero(~answers & could), np.flatnonzero(~answers & ~could)])[: max(0, pool_size - int(answers.sum()))]
         flags[answers] |= SHARED
         flags[rest] |= SHARED
         shared = int((flags & SHARED > 0).sum())
-    vocab, word, df = np.unique(hashed, return_inverse=True, return_counts=True)
-    indptr = np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined(4, np.uint64), dtype=np.uint64)))
+    vocab, word, df = np.unique(joined("hashed", np.uint32), return_inverse=True, return_counts=True)
     made = {
         "key": key,
         "flags": flags,
-        "offset": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined(2, np.uint64), dtype=np.uint64))),
-        "length": joined(3, np.uint16),
-        "indptr": indptr,
+        "offset": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("bytes", np.uint64), dtype=np.uint64))),
+        "length": joined("length", np.uint16),
+        "kind": joined("kind", np.uint8),
+        "topic": joined("topic", np.uint64),
+        "weight": weight,
+        "indptr": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("words", np.uint64), dtype=np.uint64))),
         "word": word.astype(np.uint32),
         "vocab": vocab,
         "df": df.astype(np.uint32),
-        "text": joined(6, np.uint8),
+        "text": joined("text", np.uint8),
     }
     if postings:
-        order = np.argsort(word, kind="stable")
-        owner = np.repeat(np.arange(len(key), dtype=np.uint32), np.diff(indptr).astype(np.int64))
-        made["post"] = owner[order]
+        made["post"] = np.repeat(np.arange(len(key), dtype=np.uint32), joined("words", np.uint64).astype(np.int64))[np.argsort(word, kind="stable")]
         made["post_ptr"] = np.concatenate((np.zeros(1, np.uint64), np.cumsum(df, dtype=np.uint64)))
     for name, array in made.items():
         with files.create(files.join(folder, name)) as stream:
@@ -150,7 +169,10 @@ class Pool:
         # BM25's inverse document frequency, which stays above zero.
         df = self.columns["df"].astype(np.float64)
         self.idf = np.log1p((count - df + 0.5) / (df + 0.5))
+        self.kind, self.topic = self.columns["kind"], self.columns["topic"]
+        self._weight = self.columns["weight"].reshape(-1, len(_WEIGHED))
         self._members: dict[int, NDArray[np.uint32]] = {}
+        self._likely: dict[int, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
         return len(self.key)
@@ -169,6 +191,23 @@ class Pool:
         if bits not in self._members:
             self._members[bits] = np.flatnonzero(self.columns["flags"] & bits).astype(np.uint32)
         return self._members[bits]
+
+    def weight(self, bits: int) -> NDArray[np.float64]:
+        """How often each candidate could be the answer in the splits with these flags, (n,)."""
+        columns = [at for at, bit in enumerate(_WEIGHED) if bits & bit]
+        found: NDArray[np.float64] = self._weight[:, columns].sum(axis=1).astype(np.float64)
+        return found
+
+    def likely(self, bits: int) -> NDArray[np.int64]:
+        """The places of all candidates that could be an answer in the splits with these flags, ascending."""
+        if bits not in self._likely:
+            self._likely[bits] = np.flatnonzero(self.weight(bits) > 0).astype(np.int64)
+        return self._likely[bits]
+
+    def identity(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What candidates are the same as for a set: generic replies by their kind (negative), all others by their place."""
+        kind = self.kind[places].astype(np.int64)
+        return np.where(kind > 0, -kind, places)
 
     def numbers(self, hashed: NDArray[np.uint32]) -> NDArray[np.int64]:
         """The numbers of words in `vocab`, by their hashes, ascending; words that no candidate has are left out."""

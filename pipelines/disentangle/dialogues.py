@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import datetime
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
+from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.disentangle.logs import Log, LogLine
 from dialmill.pipelines.disentangle.metrics import conversations
@@ -31,6 +33,20 @@ class Line(msgspec.Struct, array_like=True):
     date: str
     time: str
     text: str
+
+
+class Around(msgspec.Struct, array_like=True):
+    """The channel around a conversation, for a benchmark that shows it entangled.
+
+    `subtask` is what the stretch of the channel in which it lies serves in valid and test; `fits` says whether it begins and is answered in one
+    stretch, `shown` whether its answer or another example's would be shown; `lines` are the messages before its answer, of that stretch alone.
+    """
+
+    stretch: int
+    subtask: int
+    fits: bool
+    shown: bool
+    lines: list[Line]
 
 
 class Conversation(NamedTuple):
@@ -173,10 +189,49 @@ def _split(log: Log, line: LogLine, recipe: LogRecipe) -> str | None:
     return "test" if date >= recipe.test_from else "valid" if date >= recipe.valid_from else "train"
 
 
-def entangled(log: Log, made: Conversation, nicks: Nicks, before: int, count: int) -> list[Line]:
-    """The last `count` messages of the channel before line `before`, of whatever conversation, with the conversation's people numbered first."""
+def around(log: Log, taken: Sequence[Conversation], nicks: Nicks, answers: Sequence[int | None], recipe: LogRecipe, seed: int) -> list[Around]:
+    """What stands around each conversation of a log, in the order given.
+
+    The log is cut into stretches of about `stretch_lines` messages, two at least, which serve the recipe's subtasks in turn. Of the conversations
+    that would be shown the channel, those are `shown` whose answer stands among the lines that an earlier or later one is shown.
+
+    Args:
+        answers: the line of each conversation's answer, None where it has none.
+    """
+    if not taken:
+        return []
+    talk = [line.line for line in log.lines if line.is_talk and line.text.strip()]
+    first = bisect_left(talk, min(made.messages[0].line for made in taken))
+    last = bisect_right(talk, max(made.messages[-1].line for made in taken))
+    number = max(2, round((last - first) / recipe.stretch_lines))
+    width = max(1, -(-(last - first) // number))
+    offset = key_number(seed, "stretch@1", log.name)
+    serves = recipe.stretch_subtasks
+    found: list[Around] = []
+    for made, answer in zip(taken, answers, strict=True):
+        stretch = (bisect_left(talk, made.messages[0].line) - first) // width
+        begin = talk[min(first + stretch * width, len(talk) - 1)] if stretch else 0
+        subtask = serves[(stretch + offset) % len(serves)]
+        place = -1 if answer is None else (bisect_left(talk, answer) - first) // width
+        lines = [] if answer is None else entangled(log, made, nicks, begin, answer, recipe.entangled_lines)
+        found.append(Around(stretch, subtask, place == stretch, False, lines))
+    last_answer = -1
+    for at in sorted((at for at, one in enumerate(found) if one.fits), key=lambda at: (answers[at] or 0, at)):
+        answer = answers[at]
+        assert answer is not None
+        # The lines that are shown begin after the last answer, or both would stand in one of the contexts.
+        shown = bisect_left(talk, answer) - recipe.entangled_lines <= last_answer
+        found[at].shown = shown
+        if not shown:
+            last_answer = bisect_left(talk, answer)
+    return found
+
+
+def entangled(log: Log, made: Conversation, nicks: Nicks, first: int, before: int, count: int) -> list[Line]:
+    """The last `count` messages of the channel from line `first` to line `before`, exclusive, of whatever conversation, with the conversation's
+    people numbered first."""
     lines: list[LogLine] = []
-    for line in reversed(log.lines[:before]):
+    for line in reversed(log.lines[first:before]):
         if line.is_talk and line.text.strip():
             lines.append(line)
             if len(lines) == count:

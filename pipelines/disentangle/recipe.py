@@ -70,6 +70,15 @@ class LogRecipe(Recipe):
             extra={"unit": "lines"},
         ),
     ] = 50
+    stretch_lines: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="messages of a stretch of the channel, which serves one subtask alone in valid and test where the channel is shown",
+            examples=[1000],
+            extra={"unit": "messages"},
+        ),
+    ] = 500
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,6 +93,16 @@ class LogRecipe(Recipe):
     def entangled_until(self, dialogue: Dialogue, seed: int) -> int | None:
         """The turn before which the channel is kept as it was, all conversations entangled; None where nothing of it is."""
         return None
+
+    @property
+    def shows_channel(self) -> bool:
+        """Whether a benchmark shows the channel in place of conversations, all of them entangled."""
+        return False
+
+    @property
+    def stretch_subtasks(self) -> list[int]:
+        """The subtasks that the stretches of a channel serve in turn, where the channel is shown."""
+        return []
 
     @property
     def merges(self) -> bool:

@@ -15,7 +15,7 @@ from dialmill.pipelines.stages.split import SPLITS
 #: Bars of one chart; the table below it has them all.
 MOST = 24
 #: What an audit calls its rankers.
-_RANKER_NAMES = {"first": "the first", "longest": "the longest", "names": "by names", "tfidf": "TF-IDF"}
+_RANKER_NAMES = {"first": "the first", "longest": "the longest", "shortest": "the shortest", "names": "by names", "tfidf": "TF-IDF"}
 _QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 
 
@@ -116,9 +116,9 @@ def audit_chart(audit: Mapping[str, Mapping[str, float]]) -> Chart | None:
     return Chart(
         "audit",
         "Cheap rankers against chance",
-        "Recall at 1 of rankers that take the first candidate, the longest, or the one that names somebody from the context. They know nothing of"
-        " dialogue and should stand at the stroke, which is chance; otherwise the pool gives its answers away. TF-IDF may be better: it says"
-        " how hard the set is for a simple model.",
+        "Recall at 1 of rankers that take the first candidate, the longest, the shortest, or the one that names somebody from the context. They know"
+        " nothing of dialogue and should stand at the stroke, which is chance; otherwise the pool gives its answers away. TF-IDF may be better: it"
+        " says how hard the set is for a simple model.",
         "audit",
         data,
         ["file", "examples", "chance", *(_RANKER_NAMES[ranker] for ranker in RANKERS), "mean answer", "mean distractor"],

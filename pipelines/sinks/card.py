@@ -102,10 +102,10 @@ def _audit(manifest: Mapping[str, Any]) -> list[str]:
     if not manifest.get("audit"):
         return []
     lines = ["", "## Audit of the candidates", ""]
-    lines += ["Recall at 1 of rankers that know nothing of dialogue; the first three should stand near chance.", ""]
-    lines += ["| file | examples | chance | first | longest | names | TF-IDF |", "|---|---|---|---|---|---|---|"]
+    lines += ["Recall at 1 of rankers that know nothing of dialogue; the first four should stand near chance.", ""]
+    lines += ["| file | examples | chance | first | longest | shortest | names | TF-IDF |", "|---|---|---|---|---|---|---|---|"]
     for path, found in manifest["audit"].items():
-        figures = " | ".join(f"{found[name]:.4f}" for name in ("chance", "first", "longest", "names", "tfidf"))
+        figures = " | ".join(f"{found[name]:.4f}" for name in ("chance", "first", "longest", "shortest", "names", "tfidf"))
         lines.append(f"| {path} | {found['examples']:,} | {figures} |")
     return lines
 

@@ -76,7 +76,7 @@ class JoinLogs(Stage):
     ) -> Iterable[tuple[str, Item]]:
         nicks = Nicks(log.lines)
         filtered = self.counters.stage("filter")
-        shown = self.inputs[piece.file].shown
+        taken: list[tuple[Dialogue, list[int], conversations.Conversation]] = []
         for made in conversations.gather(log, nicks, links, sure, self.recipe):
             filtered.entered += 1
             index = made.messages[0].line
@@ -93,17 +93,26 @@ class JoinLogs(Stage):
                 yield self._reject("filter", error, piece._replace(index=index), f"{log.name}#{index}")
                 continue
             filtered.out += 1
-            fact = fact_of(dialogue, self.recipe, self.seed)
+            taken.append((dialogue, begins, made))
+        around = self._around(log, nicks, taken)
+        for (dialogue, _, made), beside in zip(taken, around, strict=True):
+            # Conversations of one stretch are of one split: what a stretch shows is then shown to that split alone.
+            session = "" if beside is None else f"{log.name} stretch {beside.stretch}"
+            fact = fact_of(dialogue, self.recipe, self.seed, session)
+            extra = b"" if beside is None else compress(msgspec.msgpack.encode(beside))
             yield "fact", ("fact", msgspec.msgpack.encode(fact))
-            extra = self._entangled(log, made, nicks, dialogue, begins)
-            yield "main", ParsedDialogue(pack_dialogue(dialogue), extra, shown, index, fact).item(dialogue.source_id)
+            parsed = ParsedDialogue(pack_dialogue(dialogue), extra, self.inputs[piece.file].shown, made.messages[0].line, fact)
+            yield "main", parsed.item(dialogue.source_id)
 
-    def _entangled(self, log: Log, made: conversations.Conversation, nicks: Nicks, dialogue: Dialogue, begins: list[int]) -> bytes:
-        """What DSTC8's subtask 2 shows in place of the conversation: the channel up to the answer."""
-        at = self.recipe.entangled_until(dialogue, self.seed)
-        if at is None:
-            return b""
-        return compress(msgspec.msgpack.encode(conversations.entangled(log, made, nicks, begins[at], self.recipe.entangled_lines)))
+    def _around(
+        self, log: Log, nicks: Nicks, taken: Sequence[tuple[Dialogue, list[int], conversations.Conversation]]
+    ) -> Sequence[conversations.Around | None]:
+        """What DSTC8's subtask 2 shows in place of each conversation, the channel up to its answer; None where nothing shows the channel."""
+        answers = [(self.recipe.entangled_until(dialogue, self.seed), begins) for dialogue, begins, _ in taken]
+        if not self.recipe.shows_channel:
+            return [None] * len(taken)
+        lines = [None if at is None else begins[at] for at, begins in answers]
+        return conversations.around(log, [made for _, _, made in taken], nicks, lines, self.recipe, self.seed)
 
     def _count_lines(self, log: Log) -> None:
         counted = self.counters.stage("lines")

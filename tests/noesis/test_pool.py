@@ -1,22 +1,24 @@
-"""Pools and what is drawn from them (cases B06, B08, B09, B45)."""
+"""Pools and what is drawn from them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.candidates.draw import Draw
+from dialmill.pipelines.candidates.generic import kind_of
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash, long_id, nearly_equal, short_id, token_hashes
-from dialmill.pipelines.candidates.pool import ANSWER, SHARED, Pool, join_shards, shard_of, utterance
+from dialmill.pipelines.candidates.pool import ANSWER, SHARED, WEIGHT, Pool, join_shards, shard_of, utterance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
 def build(folder: Path, texts: list[tuple[str, int]], pool_size: int | None = None) -> Pool:
-    """A pool of (text, flags), in one part."""
-    packed = [found[1] for text, flags in texts if (found := utterance(text, flags)) is not None]
+    """A pool of (text, flags), in one part; each could be an answer where it stands."""
+    packed = [found[1] for text, flags in texts if (found := utterance(text, flags, WEIGHT)) is not None]
     join_shards([shard_of(packed)[0]], str(folder), pool_size, True)
     return Pool(str(folder))
 
@@ -52,11 +54,11 @@ def test_ids_are_unique_and_of_the_release_s_form(numbers: list[int]) -> None:
     assert all(short_id(number).isupper() or short_id(number).isdigit() for number in numbers)
 
 
-def test_case_b06(tmp_path: Path) -> None:
+def test_candidates_that_are_the_same_or_empty_stand_once_or_not(tmp_path: Path) -> None:
     """Five dialogues, four of which say the same or nothing: two candidates are left, none twice, none empty."""
     pool = build(tmp_path, [("Thanks!", 1), ("thanks!  ", 1), ("", 1), ("   ", 1), ("THANKS !", 1), ("try sudo", 1)])
     assert {candidate_key(pool.text(at)) for at in range(len(pool))} == {"thanks", "try sudo"}
-    drawn = Draw(pool, 5, False, False).distractors(Rng(1), "train", 4, ["Thanks!"], hashes(["Thanks!", "what now?"]))
+    drawn = Draw(pool, 5, False, False).distractors(Rng(1), "train", 4, ["Thanks!"], hashes(["Thanks!", "what now?"])).places
     assert [pool.text(at) for at in drawn] == ["try sudo"], "short, and not padded"
 
 
@@ -70,9 +72,9 @@ def test_the_order_of_arrival_changes_nothing(tmp_path: Path) -> None:
 
 def test_parts_join_to_the_pool_of_one_part(tmp_path: Path) -> None:
     found = sorted(one for number in range(300) if (one := utterance(f"try option {number} now", 1)) is not None)
-    join_shards([shard_of([data for _, data in found])[0]], str(tmp_path / "one"), None, False)
+    join_shards([shard_of([data for _, data in found])[0]], str(tmp_path / "one"), None, True)
     thirds = [found[:100], found[100:200], found[200:]]
-    join_shards([shard_of([data for _, data in part])[0] for part in thirds], str(tmp_path / "three"), None, False)
+    join_shards([shard_of([data for _, data in part])[0] for part in thirds], str(tmp_path / "three"), None, True)
     for path in sorted((tmp_path / "one").iterdir()):
         assert path.read_bytes() == (tmp_path / "three" / path.name).read_bytes(), path.name
 
@@ -96,7 +98,7 @@ def test_distractors_keep_every_rule(tmp_path_factory: pytest.TempPathFactory, t
     pool = build(tmp_path_factory.mktemp("pool"), [(text, 1) for text in texts])
     own = texts[:3]
     answers = [texts[0], "reboot the kernel"]
-    places = Draw(pool, 10, similar, True).distractors(Rng(seed), "train", 9, answers, hashes(own), texts[1])
+    places = Draw(pool, 10, similar, True).distractors(Rng(seed), "train", 9, answers, hashes(own), [texts[1]]).places
     drawn = [pool.text(at) for at in places]
     assert len(places) == len(set(places)) <= 9
     assert not set(hashes(drawn)) & set(hashes(own))
@@ -115,29 +117,115 @@ def test_the_own_split_s_utterances_where_it_has_enough(tmp_path: Path) -> None:
     texts = [(f"train number {number} of many", 1) for number in range(300)] + [(f"test thing {number * 7}", 4) for number in range(60)]
     pool = build(tmp_path, texts)
     draw = Draw(pool, 20, False, True)
-    assert all(pool.text(at).startswith("test") for at in draw.distractors(Rng(1), "test", 19, ["x"], []))
-    assert all(pool.text(at).startswith("train") for at in draw.distractors(Rng(1), "train", 19, ["x"], []))
-    assert any(pool.text(at).startswith("train") for at in Draw(pool, 50, False, True).distractors(Rng(1), "test", 49, ["x"], []))
+    assert all(pool.text(at).startswith("test") for at in draw.distractors(Rng(1), "test", 19, ["x"], []).places)
+    assert all(pool.text(at).startswith("train") for at in draw.distractors(Rng(1), "train", 19, ["x"], []).places)
+    assert any(pool.text(at).startswith("train") for at in Draw(pool, 50, False, True).distractors(Rng(1), "test", 49, ["x"], []).places)
 
 
 def test_similar_distractors_share_more_words_than_random_ones(tmp_path: Path) -> None:
     rng = Rng(5)
     things = ["kernel", "driver", "cable", "screen", "mouse", "printer", "sound", "network", "disk", "panel"]
     texts = [f"try the {rng.choice(things)} with the {rng.choice(things)} number {number}" for number in range(2000)]
-    pool = build(tmp_path, [(text, 1) for text in texts])
-    context, answer = "my printer and my mouse are dead", "unplug printer first"
+    context, answer = "my printer and my mouse are dead", "try the printer with the mouse number 5000"
+    pool = build(tmp_path, [(text, 1) for text in [*texts, answer]])
     query = pool.numbers(token_hashes(candidate_key(context + " " + answer)))
 
     def mean(similar: bool) -> float:
-        places = Draw(pool, 50, similar, False).distractors(Rng(2), "train", 49, [answer], [], context)
+        draw = Draw(pool, 50, similar, False)
+        draw.expect(texts)
+        places = draw.distractors(Rng(2), "train", 49, [answer], [], [context]).places
         assert len(places) == 49
         return float(np.mean(pool.overlaps(np.array(places), query)))
 
-    assert mean(True) > 3 * mean(False) > 0
+    assert mean(True) > 1.2 * mean(False) > 0
+
+
+def _weighed(folder: Path, texts: list[tuple[str, float]]) -> Pool:
+    packed = [found[1] for text, times in texts if (found := utterance(text, 1, int(times * WEIGHT))) is not None]
+    join_shards([shard_of(packed)[0]], str(folder), None, True)
+    return Pool(str(folder))
+
+
+def test_what_is_said_often_is_drawn_often(tmp_path: Path) -> None:
+    """Distractors are drawn by how often they stand where an answer can, as answers come about."""
+    pool = _weighed(tmp_path, [("do a reboot", 40), *((f"try number {number} of these", 1) for number in range(960)), ("never an answer", 0)])
+    draw = Draw(pool, 10, False, True)
+    drawn = [{pool.text(at) for at in draw.distractors(Rng(1, turn), "train", 9, ["the answer"], []).places} for turn in range(400)]
+    often, once = sum("do a reboot" in one for one in drawn) / 400, sum(len(one) for one in drawn) / 400 / 961
+    assert 0.22 < often < 0.42 and once < 0.02, "said forty times in a thousand, in about 1 - .96 ** 9 of the sets"
+    assert not any("never an answer" in one for one in drawn)
+
+
+def test_an_answer_said_all_the_time_is_kept_as_often_as_it_is_a_distractor(tmp_path: Path) -> None:
+    pool = _weighed(tmp_path, [("do a reboot", 100), *((f"try number {number} of these", 1) for number in range(900))])
+    draw = Draw(pool, 10, False, True)
+    assert draw.keep_share("train", "try number 3 of these") == pytest.approx(1, abs=1e-6)
+    assert draw.keep_share("train", "said nowhere") == 1
+    # Of a tenth of all answers, in a set of ten.
+    assert draw.keep_share("train", "do a reboot") == pytest.approx((1 - 0.9**10) / (10 * 0.1), rel=0.1)
+
+
+@pytest.mark.parametrize("similar", [False, True])
+def test_any_candidate_of_a_set_is_as_often_the_answer(similar: bool, tmp_path: Path) -> None:
+    """Over many sets, neither frequency, nor length, nor a place in the middle of the others tells the answers."""
+    rng = Rng(11)
+    said = [" ".join(f"w{rng.below(20) * rng.below(20)}" for _ in range(2 + rng.below(7))) for _ in range(1200)]
+    answers = {key_hash(candidate_key(text)): text for text in said}
+    count = Counter(key_hash(candidate_key(text)) for text in said)
+    pool = _weighed(tmp_path, [(text, count[number]) for number, text in answers.items()])
+    draw = Draw(pool, 20, similar, True)
+    held: Counter[int] = Counter()
+    sets = []
+    kept = [(turn, answer) for turn, answer in enumerate(said) if Rng(5, turn).random() < draw.keep_share("train", answer)]
+    draw.expect(answer for _, answer in kept)
+    for turn, answer in kept:
+        places = draw.distractors(Rng(6, turn), "train", 19, [answer], [], [said[(turn * 7) % len(said)]]).places
+        assert len(places) == 19
+        mine = pool.find(key_hash(candidate_key(answer)))
+        sets.append((mine, [mine, *places]))
+        held.update([mine, *places])
+    rates = {}
+    for name, score in (
+        ("rare", lambda at: -held[at]),
+        ("frequent", lambda at: held[at]),
+        ("short", lambda at: -int(pool.length[at])),
+        ("long", lambda at: int(pool.length[at])),
+    ):
+        hits = 0.0
+        for _, options in sets:
+            scores = [score(at) for at in options]
+            hits += (scores[0] == max(scores)) / scores.count(max(scores))
+        rates[name] = hits / len(sets)
+    allowed = 0.05 + 3.5 * (0.05 * 0.95 / len(sets)) ** 0.5
+    assert len(sets) > 500 and max(rates.values()) < allowed, rates
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["yes", "yep", "yeah!", "ok", "of course", "i think so", "sure", "是的", "好的"], 1),
+        (["no", "nope", "nah"], 2),
+        (["np", "you're welcome", "no problem", "you are welcome :)", "my pleasure", "no problem at all"], 3),
+        (["i don't know", "no idea", "not sure", "dunno"], 8),
+        (["try sudo apt-get update", "no idea what fglrx is", "yes, install the driver first", "thanks to the new kernel it boots", "", "64"], 0),
+    ],
+)
+def test_generic_replies_say_the_same(texts: list[str], kind: int) -> None:
+    assert {text: kind_of(candidate_key(text)) for text in texts} == dict.fromkeys(texts, kind)
+
+
+def test_a_set_holds_one_generic_reply_of_a_kind(tmp_path: Path) -> None:
+    generic = ["yes", "yep", "yeah", "sure", "ok", "no", "nope", "no problem", "you're welcome", "np"]
+    pool = build(tmp_path, [(text, 1) for text in [*generic, *(f"try number {number} of these" for number in range(30))]])
+    for similar in (False, True):
+        for turn in range(20):
+            drawn = [pool.text(at) for at in Draw(pool, 20, similar, True).distractors(Rng(turn), "train", 19, ["right"], [], ["and now?"]).places]
+            kinds = [kind_of(candidate_key(text)) for text in drawn if kind_of(candidate_key(text))]
+            assert len(kinds) == len(set(kinds)) and 1 not in kinds, "the answer agrees, so nothing else does"
 
 
 def test_an_empty_pool_gives_nothing(tmp_path: Path) -> None:
     pool = build(tmp_path, [])
     assert len(pool) == 0
     for similar in (False, True):
-        assert Draw(pool, 5, similar, True).distractors(Rng(1), "test", 4, ["x"], [1]) == []
+        assert Draw(pool, 5, similar, True).distractors(Rng(1), "test", 4, ["x"], [1]).places == []

@@ -68,12 +68,18 @@ def test_worker_processes_and_hash_seeds_give_equal_bytes(ubuntu: Path, tmp_path
     assert hashes(tmp_path / "out") == hashes(ubuntu)
 
 
+def _asked(folder: Path, name: str) -> list[tuple[int, Any, Any]]:
+    """The examples of a file without their distractors."""
+    return [(row["example-id"], row["messages-so-far"], row["options-for-correct-answers"]) for row in examples(folder, name)]
+
+
 def test_many_shards_hold_the_same_examples(ubuntu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialmill.pipelines.core.benchmark.SHARD_BYTES", 20_000)
     monkeypatch.setattr("dialmill.pipelines.benchmarks.noesis.stages._SHARD_BYTES", 20_000)
     plain("noesis-ubuntu", [LOGS], tmp_path / "out", "links=annotated")
     for name in ("ubuntu_train_subtask_1", "ubuntu_test_subtask_2", "ubuntu_dev_subtask_5"):
-        assert examples(tmp_path / "out", name) == examples(ubuntu, name)
+        # Which distractors are drawn depends on those of the shard's other examples: none stands in many more sets than its share.
+        assert _asked(tmp_path / "out", name) == _asked(ubuntu, name)
     assert call("verify", tmp_path / "out").code == 0
 
 
@@ -109,13 +115,13 @@ def test_examples_of_ubuntu(ubuntu: Path, subtask: int) -> None:
         dialogues = {tuple(turn.utterance for turn in dialogue.turns): dialogue for dialogue in records(ubuntu, "standard", split)}
         rows = examples(ubuntu, f"ubuntu_{name}_subtask_{subtask}")
         targets = {number: ids.split(",") for number, ids in tsv(ubuntu, f"ubuntu_{name}_subtask_{subtask}.targets")}
-        assert len(rows) == len(dialogues) == len(targets)
+        assert len(rows) == len(targets) <= len(dialogues)
         for row in rows:
             assert row["data-split"] == name and row["scenario"] == subtask and row["example-id"] not in seen
             seen.add(row["example-id"])
             context = [message["utterance"] for message in row["messages-so-far"]]
             assert [message["speaker"] for message in row["messages-so-far"]] == [f"participant_{1 + at % 2}" for at in range(len(context))]
-            assert len(context) % 2 == 1, "the one who asks speaks last"
+            assert len(context) % 2 == 1 and len(context) >= 3, "the one who asks speaks last, and three turns stand before the answer at least"
             (source,) = [dialogue for texts, dialogue in dialogues.items() if list(texts[: len(context)]) == context and len(texts) > len(context)]
             right = row["options-for-correct-answers"]
             assert targets[str(row["example-id"])] == ([one["candidate-id"] for one in right] or ["NONE"])
@@ -154,8 +160,8 @@ def test_a_short_pool_is_said_and_not_padded(ubuntu: Path) -> None:
 def test_the_audit_stands_in_manifest_and_card(ubuntu: Path) -> None:
     made = manifest(ubuntu)
     measured = made["audit"]["release/ubuntu_train_subtask_1.json"]
-    assert measured["examples"] == 21 and 0 < measured["chance"] < 0.02
-    assert measured["names"] < 0.02
+    assert measured["examples"] == len(examples(ubuntu, "ubuntu_train_subtask_1")) > 10 and 0 < measured["chance"] < 0.02
+    assert measured["names"] < 0.02 and measured["shortest@10"] < 0.5
     assert "## Audit of the candidates" in (ubuntu / "README.md").read_text("utf-8")
 
 
@@ -170,7 +176,7 @@ def test_held_out_labels_leave_the_answers_to_another_folder(tmp_path: Path) -> 
     for row in examples(tmp_path / "out", "ubuntu_test_subtask_1"):
         assert "options-for-correct-answers" not in row
     assert not (tmp_path / "out/release/ubuntu_test_subtask_1.targets.tsv").exists()
-    assert (tmp_path / "out/labels/release/ubuntu_test_subtask_1.targets.tsv").read_text().count("\n") == 7
+    assert (tmp_path / "out/labels/release/ubuntu_test_subtask_1.targets.tsv").read_text().count("\n") > 0
     assert call("verify", tmp_path / "out").code == 0
 
 
@@ -185,7 +191,13 @@ def test_similar_distractors(ubuntu: Path, tmp_path: Path) -> None:
             found += sum(len(context & set(option["utterance"].split())) for option in row["options-for-next"])
         return found
 
-    assert shared(tmp_path / "out") > 1.3 * shared(tmp_path / "random")
+    assert shared(tmp_path / "out") > 1.2 * shared(tmp_path / "random")
+    also = tsv(tmp_path / "out", "ubuntu_train_subtask_1.also_right")
+    shown = {
+        row["example-id"]: {option["candidate-id"] for option in row["options-for-next"]}
+        for row in examples(tmp_path / "out", "ubuntu_train_subtask_1")
+    }
+    assert all(name not in shown[int(number)] for number, name, _ in also), "what may be right as well is no distractor"
     assert call("verify", tmp_path / "out").code == 0
 
 
@@ -212,7 +224,13 @@ def test_dstc8_form(tmp_path: Path) -> None:
     entangled = examples(tmp_path / "out", "ubuntu_train_subtask_2")
     assert any(len({message["speaker"] for message in row["messages-so-far"]}) > 4 for row in entangled)
     test = [message for row in examples(tmp_path / "out", "ubuntu_test_subtask_1") for message in row["messages-so-far"]]
-    assert {message["date"] for message in test} == {"2014-04-21", "2014-04-22"}, "midnight begins a new day"
+    test += [message for row in examples(tmp_path / "out", "ubuntu_test_subtask_2") for message in row["messages-so-far"]]
+    assert "2014-04-22" in {message["date"] for message in test} <= {"2014-04-21", "2014-04-22"}, "midnight begins a new day"
+    for name in ("train", "dev", "test"):
+        for row in examples(tmp_path / "out", f"ubuntu_{name}_subtask_2"):
+            shown = {key_hash(candidate_key(message["utterance"])) for message in row["messages-so-far"]}
+            others = [option for option in row["options-for-next"] if option not in row["options-for-correct-answers"]]
+            assert not any(key_hash(candidate_key(option["utterance"])) in shown for option in others), "nothing shown is a distractor"
 
 
 def test_manual_pages(tmp_path: Path) -> None:
@@ -346,7 +364,70 @@ def test_verify_runs_the_audit_again(ubuntu: Path, tmp_path: Path) -> None:
         row["options-for-next"].sort(key=lambda one: one not in row["options-for-correct-answers"])
     path.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
     _, problems = check_release(tmp_path / "out", manifest(ubuntu))
-    assert len(problems) == 1 and "first" in problems[0]
+    assert problems and all("first" in problem for problem in problems)
+
+
+def test_no_conversation_of_valid_and_test_serves_two_subtasks(ubuntu: Path) -> None:
+    for name in ("dev", "test"):
+        served = [{row["messages-so-far"][0]["utterance"] for row in examples(ubuntu, f"ubuntu_{name}_subtask_{one}")} for one in (1, 2, 4)]
+        assert sum(map(len, served)) == len(set().union(*served)) > 0
+    assert any("can't be read from the context of another example" in line for line in call("verify", ubuntu).out.splitlines())
+
+
+def test_verify_finds_answers_in_the_contexts_of_other_examples(ubuntu: Path, tmp_path: Path) -> None:
+    from dialmill.pipelines.benchmarks.noesis.check import check_release
+
+    shutil.copytree(ubuntu, tmp_path / "out")
+    asked = examples(ubuntu, "ubuntu_test_subtask_1") + examples(ubuntu, "ubuntu_dev_subtask_1")
+    path = tmp_path / "out/release/ubuntu_train_subtask_4.json"
+    rows = json.loads(path.read_text())
+    for row, one in zip(rows, asked, strict=False):
+        row["messages-so-far"] = [*one["messages-so-far"], {"speaker": "participant_2", **one["options-for-correct-answers"][0]}]
+        del row["messages-so-far"][-1]["candidate-id"]
+    path.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+    _, problems = check_release(tmp_path / "out", manifest(ubuntu))
+    assert any("stand in the context of another example" in problem for problem in problems)
+
+
+def test_conversations_without_enough_before_the_answer_give_no_example(ubuntu: Path, tmp_path: Path) -> None:
+    refused = [reject for reject in rejects(ubuntu, "examples") if reject["reason"] == "no_cut"]
+    assert refused and all("short_contexts" in reject["evidence"] for reject in refused)
+    plain("noesis-ubuntu", [LOGS], tmp_path / "out", "links=annotated", "subtasks=1", "short_contexts=true", "drop_near_copies=")
+    assert min(len(row["messages-so-far"]) for row in examples(tmp_path / "out", "ubuntu_train_subtask_1")) == 1
+    assert "no_cut" not in {reject["reason"] for reject in rejects(tmp_path / "out", "examples")}
+
+
+def test_near_copies_of_training_conversations_leave_the_test_set(tmp_path: Path) -> None:
+    for split in ("train", "dev", "test"):
+        (tmp_path / "in" / split).mkdir(parents=True)
+    lines, links = [], []
+    for number in range(8):
+        for at, (who, text) in enumerate(
+            [
+                ("ann", f"my printer number {number} prints nothing but blank pages today"),
+                ("bo", f"ann: is printer {number} out of ink or is the head dirty"),
+                ("ann", f"bo: there is ink in all cartridges of it {number}"),
+                ("bo", f"ann: then clean the head with escputil {number} and print again"),
+            ]
+        ):
+            line = len(lines)
+            lines.append(f"[10:{line % 60:02}] <{who}{number}> " + re.sub(r"^(ann|bo):", rf"\g<1>{number}:", text))
+            links.append(f"{line - bool(at)} {line} -")
+    for split, keep in (("train", lines), ("dev", lines), ("test", lines)):
+        name = {"train": "2005-01-01", "dev": "2006-01-01", "test": "2007-01-01"}[split]
+        said = keep if split != "test" else [line.replace("today", "again").replace("escputil", "mtink") for line in keep]
+        said = (
+            said if split != "dev" else [f"{line[: line.index('>') + 2]}{' '.join(reversed(line[line.index('>') + 2 :].split()))}" for line in said]
+        )
+        (tmp_path / "in" / split / f"{name}.raw.txt").write_text("\n".join(said) + "\n")
+        (tmp_path / "in" / split / f"{name}.annotation.txt").write_text("\n".join(links) + "\n")
+    words = ("links=annotated", "subtasks=1", "candidates=5", "undirected_start=false", "keep_common_answers=true")
+    plain("noesis-ubuntu", [tmp_path / "in"], tmp_path / "out", *words)
+    dropped = [reject for reject in rejects(tmp_path / "out", "examples") if reject["reason"] == "near_copy"]
+    assert len(dropped) == 8 and all("2005-01-01#" in reject["evidence"] for reject in dropped), "pairs are listed"
+    assert examples(tmp_path / "out", "ubuntu_test_subtask_1") == []
+    plain("noesis-ubuntu", [tmp_path / "in"], tmp_path / "kept", *words, "near_copy=1")
+    assert len(examples(tmp_path / "kept", "ubuntu_test_subtask_1")) == 8
 
 
 @pytest.mark.parametrize(

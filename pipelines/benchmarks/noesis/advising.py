@@ -8,9 +8,11 @@ with train; ``advising_test_case1_subtask_N.json`` do (the organisers' first tes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import msgspec
 from dialmill.perturbers.core.rng import Rng, key_number
@@ -87,7 +89,7 @@ class NoesisAdvising(Benchmark):
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
         assert isinstance(recipe, AdvisingRecipe)
-        found = release_files("advising", recipe.subtasks, (CASE1, ""), recipe.form, recipe.held_out_labels)
+        found = release_files("advising", recipe.subtasks, (CASE1, ""), recipe.form, recipe.held_out_labels, recipe.distractors == "similar")
         found[CONVERSATIONS] = kinds.CONVERSATIONS
         return found | subset_files(found, recipe.few_shot, self.split_of)
 
@@ -139,10 +141,12 @@ class WordConversations(Stage):
         beside = msgspec.msgpack.decode(given.extra, type=Extra)
         wordings = [[turn.utterance, *other] for turn, other in zip(dialogue.turns, beside.paraphrases, strict=True)]
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
+        possible = places(dialogue, self.recipe.min_context, self.recipe.short_contexts)
         for turn, texts in zip(dialogue.turns, wordings, strict=True):
             if turn.speaker == "system":
+                weight = pool.WEIGHT // (len(possible) * len(texts)) if turn.turn in possible else 0
                 for text in texts:
-                    yield from contribution(text, bits)
+                    yield from contribution(text, bits, weight, topic_of(text))
         if split is None:
             return
         if split == "train":
@@ -153,7 +157,7 @@ class WordConversations(Stage):
     def _examples(
         self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], beside: Extra, training: Sequence[str], subsets: list[str]
     ) -> Iterable[tuple[str, Item]]:
-        cuts = places(dialogue, self.recipe.min_context)
+        cuts = places(dialogue, self.recipe.min_context, self.recipe.short_contexts)
         counted = self.counters.stage("examples")
         counted.entered += 1
         if not cuts:
@@ -257,6 +261,19 @@ class WordConversations(Stage):
                 shown.append(text)
                 keys.add(key)
         return shown, hidden
+
+
+_COURSE = re.compile(r"\b[A-Z]{2,8}[ -]?\d{2,4}[A-Z]?\b")
+_THANKED = re.compile(r"welcome|pleasure|glad|any ?time|good luck|have fun|happy to|bye|goodbye|see you", re.I)
+_ADVISES = re.compile(r"recommend|suggest|should|would be|you (?:could|can|might)|how about|have you (?:thought|considered)|take|try", re.I)
+
+
+def topic_of(text: str) -> int:
+    """What an advisor's utterance is about, the courses it names, and in the lowest 8 bits what it does: ask, part, advise or tell. Above 0."""
+    courses = sorted({re.sub(r"[ -]", "", found) for found in _COURSE.findall(text)})
+    act = 1 if text.rstrip().endswith("?") else 2 if _THANKED.search(text) else 3 if _ADVISES.search(text) else 4
+    about = crc32(" ".join(courses).encode()) + 1 if courses else 0
+    return about << 8 | act
 
 
 def _spread(cuts: Sequence[int], rng: Rng, count: int) -> list[int]:

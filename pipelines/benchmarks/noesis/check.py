@@ -21,12 +21,52 @@ def check_release(root: Path, manifest: Mapping[str, Any]) -> tuple[list[str], l
     checked: list[str] = []
     problems: list[str] = []
     pool = _pool(root, problems)
+    shown = Shown()
     for item in manifest["outputs"]:
         found = _FILE.fullmatch(item["path"])
         if found and item["records"]:
-            problems += _check_file(root, item["path"], int(found[1]), manifest, pool)
+            problems += _check_file(root, item["path"], int(found[1]), manifest, pool, shown)
             checked.append(f"{item['path']}: candidates are distinct, answers stand among them once, and blind rankers don't find them")
+    if shown.asked:
+        problems += shown.problems()
+        checked.append(f"{len(shown.asked)} answers of valid and test can't be read from the context of another example")
     return checked, problems
+
+
+class Shown:
+    """Whether an answer of valid or test stands in the context of another example, after what the example shows last: in any file, training too."""
+
+    def __init__(self) -> None:
+        self.contexts: list[tuple[int, list[int]]] = []
+        #: Of each asked example its file and number, the last two messages, and the answers.
+        self.asked: list[tuple[str, int, int, list[int], set[int]]] = []
+
+    def see(self, path: str, number: int, messages: list[int], answers: set[int]) -> None:
+        """Adds an example; its context and, where its split is one that is asked, its answers, by the `key_hash` of each."""
+        self.contexts.append((number, messages))
+        # By its own rule a test conversation of Advising is cut at five places of one test set.
+        if path.startswith("release/ubuntu_") and "_train_" not in path and answers and messages:
+            self.asked.append((path, number, len(messages), messages[-2:], answers))
+
+    def problems(self) -> list[str]:
+        """What can be read, by file. A message or two that many say may stand elsewhere with another's answer after them: one in two hundred may."""
+        by_last: dict[int, list[int]] = {}
+        for at, (_, _, _, last, _) in enumerate(self.asked):
+            by_last.setdefault(last[-1], []).append(at)
+        read: dict[str, set[int]] = {}
+        for number, messages in self.contexts:
+            for place, message in enumerate(messages):
+                for at in by_last.get(message, ()):
+                    path, mine, _, last, answers = self.asked[at]
+                    follows = mine != number and (len(last) < 2 or last[0] in messages[:place])
+                    if follows and not answers.isdisjoint(messages[place + 1 :]):
+                        read.setdefault(path, set()).add(mine)
+        found = []
+        for path, numbers in sorted(read.items()):
+            of = sum(one[0] == path for one in self.asked)
+            if len(numbers) > max(1, of // 200):
+                found.append(f"{path}: {len(numbers)} of {of} answers stand in the context of another example, such as that of {min(numbers)}")
+        return found
 
 
 def _pool(root: Path, problems: list[str]) -> dict[str, str] | None:
@@ -54,7 +94,7 @@ def elements(path: Path) -> Iterator[Any]:
                 yield msgspec.json.decode(line)
 
 
-def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any], pool: dict[str, str] | None) -> list[str]:
+def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any], pool: dict[str, str] | None, shown: Shown) -> list[str]:
     problems: list[str] = []
     recipe = manifest["recipe"]
     targets_path = path.removesuffix(".json") + ".targets.tsv"
@@ -62,7 +102,8 @@ def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any
     targets = dict(line.split("\t") for line in where.read_text("utf-8").split("\n")[:-1])
     seen: set[int] = set()
     without = 0
-    sample: list[tuple[int, list[str], list[str], list[int]]] = []
+    sample: list[_Sampled] = []
+    whole = audit.Whole()
     for one in elements(root / path):
         number = one["example-id"]
         if number in seen:
@@ -70,15 +111,22 @@ def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any
         seen.add(number)
         target = targets.get(str(number), "").split(",")
         options = one.get("options-for-next")
+        said = [message["utterance"] for message in one["messages-so-far"]]
+        context = [key_hash(candidate_key(text)) for text in said]
         if options is None:
+            answers = {key_hash(candidate_key(pool[name])) for name in target if pool and name in pool}
+            shown.see(path, number, context, answers)
             if pool is None or target[0] not in pool:
                 problems.append(f"{path}: example {number}: its answer {target[0]} is not in the pool")
             continue
         without += target == ["NONE"]
         problems += [f"{path}: example {number}: {fault}" for fault in _faults(one, target, recipe["candidates"])]
         right = [at for at, option in enumerate(options) if option["candidate-id"].upper() in target]
+        keys = [key_hash(candidate_key(option["utterance"])) for option in options]
+        whole.see(keys)
+        shown.see(path, number, context, {keys[at] for at in right})
         if right:
-            sample.append((number, [m["utterance"] for m in one["messages-so-far"]], [option["utterance"] for option in options], right))
+            sample.append((number, said, [option["utterance"] for option in options], right, keys))
             if len(sample) > 2 * audit.SAMPLE:
                 sample = _smallest(sample)
         if len(problems) > 20:
@@ -86,17 +134,24 @@ def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any
     if set(targets) != {str(number) for number in seen} and not problems:
         problems.append(f"{where.relative_to(root)}: names other examples than {path}")
     share = recipe["none_share"] if without else 0.0
-    if seen and abs(without - share * len(seen)) > 0.5 + 0.02 * len(seen):
+    # Each shard of the file rounds its own share.
+    if seen and abs(without - share * len(seen)) > 0.5 + 0.02 * len(seen) + 0.5 * len(seen) ** 0.5:
         problems.append(f"{path}: {without} of {len(seen)} examples have no answer, {share:g} of them should")
     total: dict[str, int] = {}
     sample = _smallest(sample)
-    weigh = audit.idf_of(option for _, _, options, _ in sample for option in options)
-    for _, context, texts, right in sample:
-        audit.add(total, audit.measure(context, texts, right, weigh))
+    weigh = audit.idf_of(option for _, _, options, _, _ in sample for option in options)
+    for _, said, texts, right, _ in sample:
+        audit.add(total, audit.measure(said, texts, right, weigh))
+    for measured in whole.measure([(texts, keys, right) for _, _, texts, right, keys in sample]):
+        audit.add(total, measured)
     return problems + audit.suspicions(path, audit.rates(total))
 
 
-def _smallest(sample: list[tuple[int, list[str], list[str], list[int]]]) -> list[tuple[int, list[str], list[str], list[int]]]:
+#: The number of an example, its context, its candidates, the places of the answers, and the `key_hash` of each candidate.
+_Sampled = tuple[int, list[str], list[str], list[int], list[int]]
+
+
+def _smallest(sample: list[_Sampled]) -> list[_Sampled]:
     return sorted(sample, key=lambda one: key_number("audit@1", one[0]))[: audit.SAMPLE]
 
 

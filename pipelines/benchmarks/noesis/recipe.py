@@ -40,13 +40,23 @@ class SelectionRecipe(Recipe):
             extra={"unit": "share of examples"},
         ),
     ] = 0.2
-    distractors: Annotated[Literal["random", "similar"], Meta(description="wrong options: random, or similar to the right one by BM25")] = "random"
+    distractors: Annotated[
+        Literal["random", "similar"],
+        Meta(description="wrong options: random, or near the context by BM25 as far as none stands in many more examples than others"),
+    ] = "random"
     pool_scope: Annotated[
         Literal["split", "all"], Meta(description="where wrong options come from: the example's own split, where that is large enough, or all")
     ] = "split"
     min_context: Annotated[
-        int, Meta(ge=1, description="turns before the answer at least, where a conversation has as many", examples=[5], extra={"unit": "turns"})
+        int,
+        Meta(
+            ge=1,
+            description="turns before the answer at least; conversations without as many give no example (see short_contexts)",
+            examples=[5],
+            extra={"unit": "turns"},
+        ),
     ] = 3
+    short_contexts: Annotated[bool, Meta(description="cuts a conversation without min_context turns before an answer at its first answer")] = False
     knowledge: Annotated[list[str], Meta(description="manual pages (files or folders) for subtask 5", examples=[["man/man1"]])] = field(
         default_factory=list
     )
@@ -59,7 +69,30 @@ class SelectionRecipe(Recipe):
 
 @dataclass(frozen=True)
 class UbuntuRecipe(SelectionRecipe, LogRecipe):
-    """NOESIS from logs."""
+    """NOESIS from logs.
+
+    In valid and test each conversation serves one subtask alone (5 is 1 with knowledge), so that no file shows the answers of another; sizes of
+    these splits are examples of each subtask. Where subtask 2 shows the channel (DSTC8), stretches of it serve one subtask each, and no example
+    shows another's answer.
+    """
+
+    drop_near_copies: Annotated[
+        list[Literal["valid", "test"]],
+        Meta(description="splits that lose their near copies of training conversations; none keeps them", examples=[["valid", "test"]]),
+    ] = field(default_factory=lambda: ["test"])
+    near_copy: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="share of equal word trigrams (Jaccard) from which on a conversation is a near copy",
+            examples=[0.6],
+            extra={"unit": "share of trigrams"},
+        ),
+    ] = 0.4
+    keep_common_answers: Annotated[
+        bool, Meta(description="keeps every example with an answer that is said all the time, though its frequency tells it among the candidates")
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,7 +108,25 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
 
     def entangled_until(self, dialogue: Dialogue, seed: int) -> int | None:
         """DSTC8's subtask 2 shows the channel up to the answer in place of the conversation."""
-        return cut(dialogue, seed, 2, self.min_context) if self.form == "dstc8" and 2 in self.subtasks else None
+        return cut(dialogue, seed, 2, self.min_context, self.short_contexts) if self.shows_channel else None
+
+    @property
+    def shows_channel(self) -> bool:
+        """Whether a subtask shows the channel in place of the conversation."""
+        return self.form == "dstc8" and 2 in self.subtasks
+
+    @property
+    def stretch_subtasks(self) -> list[int]:
+        return self.groups
+
+    @property
+    def groups(self) -> list[int]:
+        """The subtasks that divide the conversations of valid and test among them."""
+        return sorted({1 if subtask == 5 else subtask for subtask in self.subtasks})
+
+    def size(self, split: str, group: str) -> int | None:
+        size = super().size(split, group)
+        return size if size is None or split == "train" else size * len(self.groups)
 
 
 @dataclass(frozen=True)

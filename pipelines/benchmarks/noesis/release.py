@@ -9,7 +9,7 @@ from dialmill.pipelines.benchmarks.noesis.kinds import CONVERSATIONS, COURSES, M
 from dialmill.pipelines.candidates.examples import SCHEMAS, SPLIT_NAMES, Form, release_path
 
 
-def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str], form: Form, blind: bool) -> dict[str, str]:
+def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str], form: Form, blind: bool, similar: bool = False) -> dict[str, str]:
     """Every file of examples and ground truth (path -> schema, "" for tables), with or without records."""
     found: dict[str, str] = {}
     for subtask in subtasks:
@@ -19,6 +19,8 @@ def release_files(corpus: str, subtasks: Iterable[int], test_cases: Iterable[str
                 where = "labels/" if blind and split == "test" else ""
                 found[path] = SCHEMAS[form]
                 found[where + path.removesuffix(".json") + ".targets.tsv"] = ""
+                if similar:
+                    found[where + also_right_path(path)] = ""
                 if split == "test":
                     found[where + responses_path(path)] = ""
     return found
@@ -30,6 +32,13 @@ def responses_path(path: str) -> str:
 
 
 _BY_ENDING = {"_conversations.json": CONVERSATIONS, "_courses.json": COURSES, "manuals.jsonl": MANUALS}
+
+
+def also_right_path(path: str) -> str:
+    """The file of candidates that were left out of an example because they may be right as well: "release/ubuntu_test_subtask_1.also_right.tsv"."""
+    return path.removesuffix(".json") + ".also_right.tsv"
+
+
 _SPLIT = re.compile(r"/(?:ubuntu|advising)_(train|dev|test|responses)_(?:.*subtask_|conversations)")
 
 

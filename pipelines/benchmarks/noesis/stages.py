@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.pipelines.benchmarks.noesis.recipe import SelectionRecipe
-from dialmill.pipelines.benchmarks.noesis.release import responses_path
+from dialmill.pipelines.benchmarks.noesis.release import also_right_path, responses_path
 from dialmill.pipelines.candidates import audit, examples
-from dialmill.pipelines.candidates.draw import Draw
+from dialmill.pipelines.candidates.draw import Draw, Drawn
 from dialmill.pipelines.candidates.examples import Example, Option
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
 from dialmill.pipelines.candidates.pool import SHARED, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.counters import Counters
-from dialmill.pipelines.core.stage import Item, Out, Stage, compress, decompress
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, compress, decompress
 from dialmill.pipelines.core.subsets import FEW, HARD, in_subset
 from dialmill.pipelines.sinks.parts import part_path
 from dialmill.pipelines.stages.items import SplitDialogue
@@ -35,9 +35,9 @@ def example_shards(bytes_in: int) -> int:
     return max(1, min(256, bytes_in // _SHARD_BYTES))
 
 
-def contribution(text: str, flags: int) -> Iterable[tuple[str, Item]]:
-    """What a text gives to the pool: one item, none if it is empty."""
-    found = utterance(text, flags)
+def contribution(text: str, flags: int, weight: int = 0, topic: int = 0) -> Iterable[tuple[str, Item]]:
+    """What a text gives to the pool: one item, none if it is empty. See `pool.utterance`."""
+    found = utterance(text, flags, weight, topic)
     if found is not None:
         yield "utterance", (f"{found[0] * _POOL_SHARDS >> 61:03}", found[1])
 
@@ -143,6 +143,7 @@ class WriteExamples(Stage):
     ) -> None:
         self.folder, self.recipe, self.form, self.seed, self.shards = folder, recipe, form, seed, shards
         self.none_scenarios, self.shared = none_scenarios, shared
+        self.thin = not getattr(recipe, "keep_common_answers", True)
 
     def process(self, element: tuple[str, Iterable[bytes]], side: PoolInfo | None = None) -> Iterable[tuple[str, Item]]:
         assert side is not None
@@ -150,21 +151,26 @@ class WriteExamples(Stage):
         made = sorted((msgspec.msgpack.decode(decompress(value), type=Example) for value in element[1]), key=lambda one: (one.order, one.number))
         pool = open_pool(side.folder)
         draw = Draw(pool, self.recipe.candidates, self.recipe.distractors == "similar", self.recipe.pool_scope == "split")
+        if self.thin:
+            made, common = self._thinned(made, draw)
+            yield from common
         without = self._without_answer(made)
+        draw.expect(one.answers[0] for one in made if one.number not in without)
         audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[: -(-audit.SAMPLE // self.shards)])
         total: dict[str, int] = {}
-        blind = self.recipe.held_out_labels and made[0].split == "test"
+        blind = self.recipe.held_out_labels and "_test" in path
         with ExitStack() as streams:
             parts = {"": _Part(path)} | {subset: _Part(in_subset(subset, path)) for subset in sorted({name for one in made for name in one.subsets})}
             for part in parts.values():
                 part.stream = streams.enter_context(files.create(part_path(self.folder, part.path, int(shard))))
             for one in made:
+                doubtful: list[Option] = []
                 if one.scenario == self.shared:
                     at = pool.find(key_hash(candidate_key(one.answers[0])))
                     # As the pool has it, which may write the same answer with another comma.
                     answers, options = [examples.option(pool.text(at) if at is not None else one.answers[0])], None
                 else:
-                    answers, options = self._options(one, one.number in without, draw)
+                    answers, options, doubtful = self._options(one, one.number in without, draw)
                     if answers and (one.number in audited or HARD in one.subsets):
                         said, right = [text for _, text, _, _ in one.messages], [options.index(answer) for answer in answers]
                         measured = audit.measure(said, [option.text for option in options], right, self._idf(pool))
@@ -176,25 +182,44 @@ class WriteExamples(Stage):
                 for name in ("", *one.subsets):
                     parts[name].write(data)
                     yield from self._ground_truth(parts[name].path, one, answers, blind)
+                    yield from self._also_right(parts[name].path, one, doubtful, blind)
         self.counters.add(
-            Counters(parts=[(part.path, int(shard), part.number, part.size) for part in parts.values()], audit={path: total} if total else {})
+            Counters(
+                parts=[(part.path, int(shard), part.number, part.size) for part in parts.values() if part.number],
+                audit={path: total} if total else {},
+            )
         )
+
+    def _thinned(self, made: list[Example], draw: Draw) -> tuple[list[Example], list[tuple[str, Item]]]:
+        """The examples to keep, and the others as rejects: of those whose answer is said all the time only a share stays (see `Draw.keep_share`)."""
+        counted = self.counters.stage("candidates")
+        kept, others = [], []
+        for one in made:
+            counted.entered += 1
+            if Rng(self.seed, "keep@1", one.number).random() < draw.keep_share(one.split, one.answers[0]):
+                counted.out += 1
+                kept.append(one)
+                continue
+            self.counters.reject("candidates", "common_answer")
+            evidence = f"example {one.number} of subtask {one.scenario}: {one.answers[0]!r} is said all the time; keep_common_answers=true keeps it"
+            others.append(("out", Reject("candidates", "common_answer", evidence, source_id=str(one.number)).out().item(1)))
+        return kept, others
 
     def _without_answer(self, made: list[Example]) -> set[int]:
         """The examples whose answer is taken away, the configured share of them."""
-        if made[0].scenario not in self.none_scenarios or made[0].scenario == self.shared:
+        if not made or made[0].scenario not in self.none_scenarios or made[0].scenario == self.shared:
             return set()
         ranked = sorted((one.number for one in made), key=lambda number: key_number(self.seed, "none@1", number))
         return set(ranked[: round(self.recipe.none_share * len(made))])
 
-    def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[Option], list[Option]]:
-        """The answers that stand among the options (none, where the example shall have none), and the options."""
+    def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[Option], list[Option], list[Option]]:
+        """The answers that stand among the options (none, where the example shall have none), the options, and what may be right as well."""
         rng = Rng(self.seed, "options@1", one.number)
         answers = [] if without else [examples.option(answer) for answer in one.answers]
-        context = one.messages[-1][1] if one.messages else ""
+        context = [text for _, text, _, _ in one.messages]
         wanted = self.recipe.candidates - len(answers)
-        places = draw.distractors(rng, one.split, wanted, [*one.answers, *one.others], one.forbidden, context)
-        options = [Option(draw.pool.text(place), int(draw.pool.key[place])) for place in places]
+        drawn: Drawn = draw.distractors(rng, one.split, wanted, [*one.answers, *one.others], one.forbidden, context)
+        options, doubtful = ([Option(draw.pool.text(place), int(draw.pool.key[place])) for place in places] for places in drawn)
         if self.form == "dstc8":
             people = len({speaker for speaker, _, _, _ in one.messages})
             options = [option._replace(text=examples.fit_participants(option.text, people)) for option in options]
@@ -202,7 +227,7 @@ class WriteExamples(Stage):
             self.counters.note("pool_short")
         for answer in answers:
             options.insert(rng.below(len(options) + 1), answer)
-        return answers, options
+        return answers, options, doubtful
 
     def _idf(self, pool: Pool) -> audit.Idf:
         rare = float(pool.idf.max()) if len(pool.idf) else 1.0
@@ -216,6 +241,14 @@ class WriteExamples(Stage):
 
         weights = self._weights = getattr(self, "_weights", {})
         return weight
+
+    def _also_right(self, path: str, one: Example, doubtful: list[Option], blind: bool) -> Iterable[tuple[str, Item]]:
+        """The candidates that were left out because they may be right as well: example-id, candidate-id, utterance."""
+        if doubtful:
+            where = "labels/" if blind else ""
+            rows = [f"{one.number}\t{examples.candidate_id(option, self.form)}\t{option.text}" for option in doubtful]
+            order = one.order + one.number.to_bytes(8, "big")
+            yield "out", Out(where + also_right_path(path), order, len(rows), "\n".join(rows).encode()).item(1)
 
     def _ground_truth(self, path: str, one: Example, answers: list[Option], blind: bool) -> Iterable[tuple[str, Item]]:
         ids = ",".join(examples.candidate_id(answer, self.form) for answer in answers) or "NONE"

@@ -8,20 +8,21 @@ Release files: ``release/ubuntu_{train,dev,test}_subtask_N.json``, ground truth 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from dialmill.pipelines.benchmarks.noesis import kinds, manuals
 from dialmill.pipelines.benchmarks.noesis.check import check_release
+from dialmill.pipelines.benchmarks.noesis.copies import CompareCopies, Copy, Eligible, GatherCopies, GatherEligible, ListEligible, SendBands, divide
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
 from dialmill.pipelines.benchmarks.noesis.release import release_files, schema_of, split_of
 from dialmill.pipelines.benchmarks.noesis.scorer import NoesisUbuntu as _Scorer
 from dialmill.pipelines.benchmarks.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
 from dialmill.pipelines.benchmarks.shared import ranking_predictor
 from dialmill.pipelines.candidates import pool
-from dialmill.pipelines.candidates.cuts import cut
+from dialmill.pipelines.candidates.cuts import cut, places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
 from dialmill.pipelines.candidates.keys import hashes
 from dialmill.pipelines.core import files
@@ -34,7 +35,7 @@ from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, decompress, dialogue_order
 from dialmill.pipelines.core.subsets import subset_files
-from dialmill.pipelines.disentangle.dialogues import Line
+from dialmill.pipelines.disentangle.dialogues import Around
 from dialmill.pipelines.stages.items import SplitDialogue
 from dialmill.schemas import Dialogue
 
@@ -64,7 +65,13 @@ class NoesisUbuntu(Benchmark):
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         recipe = job.recipe
         assert isinstance(recipe, UbuntuRecipe) and recipe.form != "plain"
-        made = runner.apply("cut conversations", CutConversations(recipe, job.seed, example_shards(sum(one.size for one in job.inputs))), records)
+        listed = runner.apply("list conversations", ListEligible(recipe.min_context, recipe.short_contexts, recipe.drop_near_copies), records)
+        eligible = runner.combine("gather the list of conversations", GatherEligible(), listed.main)
+        sent = runner.apply("look for near copies", SendBands(recipe.drop_near_copies), records, side=eligible)
+        compared = runner.apply("compare near copies", CompareCopies(recipe.near_copy), runner.group("bring near copies together", sent.main))
+        copies = runner.combine("gather near copies", GatherCopies(), compared.main)
+        cutting = CutConversations(recipe, job.seed, example_shards(sum(one.size for one in job.inputs)))
+        made = runner.apply("cut conversations", cutting, records, side=runner.zip_side_inputs("conversations and near copies", eligible, copies))
         none_scenarios = frozenset({4} if recipe.form == "dstc7" else {1, 2})
         shared = (2, POOL) if recipe.form == "dstc7" and 2 in recipe.subtasks else None
         outputs = selection(runner, job, folder, made, recipe, recipe.form, none_scenarios, shared)
@@ -74,8 +81,8 @@ class NoesisUbuntu(Benchmark):
         return outputs
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
-        assert isinstance(recipe, UbuntuRecipe) and recipe.form != "plain"
-        found = release_files("ubuntu", recipe.subtasks, ("",), recipe.form, recipe.held_out_labels)
+        assert isinstance(recipe, UbuntuRecipe)
+        found = release_files("ubuntu", recipe.subtasks, ("",), recipe.form, recipe.held_out_labels, recipe.distractors == "similar")
         found |= subset_files(found, recipe.few_shot, self.split_of)
         if recipe.form == "dstc7" and 2 in recipe.subtasks:
             found[POOL] = ""
@@ -89,38 +96,52 @@ class NoesisUbuntu(Benchmark):
 
 
 class CutConversations(Stage):
-    """A conversation into one example for each subtask, and its helpers' utterances into the pool."""
+    """A conversation into its examples, and its helpers' utterances into the pool. Side input: what is decided over all conversations (`copies`).
+
+    A training conversation gives an example for each subtask, one of valid and test for one of them alone.
+    """
 
     tags = ("out", "example", "utterance")
 
     def __init__(self, recipe: UbuntuRecipe, seed: int, shards: int) -> None:
         self.recipe, self.seed, self.shards = recipe, seed, shards
+        self._divided: dict[str, int] | None = None
 
-    def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
+    def process(self, element: Item, side: tuple[Eligible, dict[str, Copy]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
+        assert side is not None
+        eligible, copies = side
         given = SplitDialogue.decode(data)
-        split, extra, subsets = given.split, given.extra, subsets_of(given)
-        dialogue = given.dialogue
-        cuts = {subtask: cut(dialogue, self.seed, subtask, self.recipe.min_context) for subtask in self.recipe.subtasks}
-        helpers = [turn for turn in dialogue.turns if turn.speaker == "system"]
+        split, subsets, dialogue = given.split, subsets_of(given), given.dialogue
+        around = msgspec.msgpack.decode(decompress(given.extra), type=Around) if self.recipe.shows_channel else None
+        possible = places(dialogue, self.recipe.min_context, self.recipe.short_contexts)
+        refused = None if split is None else self._refusal(source_id, possible, copies)
+        if refused is not None and refused[0] == "near_copy":
+            self._count(0, refused[0])
+            yield "out", Reject("examples", *refused, source_id=source_id).out().item(1)
+            return
+        subtasks = self._subtasks(source_id, split, eligible, copies, around) if split is not None and refused is None else []
+        chosen = {subtask: cut(dialogue, self.seed, subtask, self.recipe.min_context, self.recipe.short_contexts) for subtask in subtasks}
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
-        for turn in helpers:
-            answer = split is not None and turn.turn == cuts.get(2)
-            yield from contribution(turn.utterance, bits | (pool.ANSWER if answer else 0))
+        for turn in dialogue.turns:
+            if turn.speaker == "system":
+                answer = pool.ANSWER if turn.turn == chosen.get(2) else 0
+                weight = pool.WEIGHT // len(possible) if turn.turn in possible else 0
+                yield from contribution(turn.utterance, bits | answer, weight)
         if split is None:
             return
-        counted = self.counters.stage("examples")
-        counted.entered += 1
-        if None in cuts.values():
-            self.counters.reject("examples", "no_cut")
-            yield "out", Reject("examples", "no_cut", "nobody answers the one who asks", source_id=source_id).out().item(1)
+        if refused is None and not chosen:
+            refused = "shown_elsewhere", "its stretch of the channel, or the lines before its answer, show it in another example"
+        self._count(len(chosen), refused[0] if refused else "")
+        if refused is not None:
+            yield "out", Reject("examples", *refused, source_id=source_id).out().item(1)
             return
-        counted.out += len(cuts)
-        counted.made += len(cuts) - 1
-        forbidden = hashes(turn.utterance for turn in dialogue.turns)
-        for subtask, at in cuts.items():
+        said = [turn.utterance for turn in dialogue.turns]
+        for subtask, at in chosen.items():
             assert at is not None
-            messages, speaker = self._messages(dialogue, at, subtask, extra)
+            messages, speaker = self._messages(dialogue, at, subtask, around)
+            # What the context shows is no distractor, whoever said it.
+            forbidden = hashes([*said, *(text for _, text, _, _ in messages)])
             # Subtask 5 reuses the files of subtask 1, so its examples have the same numbers and with them the same candidates.
             number = example_number(self.seed, source_id, 1 if subtask == 5 else subtask)
             one = Example(
@@ -128,15 +149,49 @@ class CutConversations(Stage):
             )
             yield packed_example(release_path("ubuntu", split, subtask), one, self.shards)
 
-    def _messages(self, dialogue: Dialogue, at: int, subtask: int, extra: bytes) -> tuple[list[tuple[str, str, str, str]], str]:
+    def _refusal(self, source_id: str, possible: Sequence[int], copies: Mapping[str, Copy]) -> tuple[str, str] | None:
+        """Why a conversation gives no example, None if it does."""
+        if not possible:
+            return "no_cut", f"nobody answers the one who asks after {self.recipe.min_context} turns or more; short_contexts=true takes fewer"
+        copy = copies.get(source_id)
+        if copy is not None:
+            return "near_copy", f"{copy.likeness:.2f} of its word trigrams are those of {copy.train_id} in train; at most {self.recipe.near_copy:g}"
+        return None
+
+    def _count(self, made: int, refused: str) -> None:
+        counted = self.counters.stage("examples")
+        counted.entered += 1
+        if refused:
+            self.counters.reject("examples", refused)
+            return
+        counted.out += made
+        counted.made += made - 1
+
+    def _subtasks(self, source_id: str, split: str, eligible: Eligible, copies: Mapping[str, Copy], around: Around | None) -> list[int]:
+        """The subtasks that a conversation serves."""
+        if around is not None and split != "train":
+            # Subtask 2 shows the channel: what stands in its stretches is shown to its examples.
+            free = around.subtask if around.fits and not (around.subtask == 2 and around.shown) else None
+            return [subtask for subtask in self.recipe.subtasks if subtask == free]
+        if around is not None:
+            return [subtask for subtask in self.recipe.subtasks if subtask != 2 or around.fits]
+        if split == "train":
+            return list(self.recipe.subtasks)
+        if self._divided is None:
+            self._divided = {}
+            for ids in eligible.ids.values():
+                self._divided |= divide([one for one in ids if one not in copies], self.recipe.groups, self.seed)
+        return [subtask for subtask in self.recipe.subtasks if (1 if subtask == 5 else subtask) == self._divided[source_id]]
+
+    def _messages(self, dialogue: Dialogue, at: int, subtask: int, around: Around | None) -> tuple[list[tuple[str, str, str, str]], str]:
         """The context (speaker, utterance, date, time), and who gives the answer."""
         if self.recipe.form == "dstc7":
             names = {"user": "participant_1", "system": "participant_2"}
             return [(names[turn.speaker], turn.utterance, "", "") for turn in dialogue.turns[:at]], "participant_2"
         speaker = dialogue.turns[at].labels[0]
         if subtask == 2:
-            lines = msgspec.msgpack.decode(decompress(extra), type=list[Line])
-            return [(line.speaker, line.text, line.date, line.time) for line in lines], speaker
+            assert around is not None
+            return [(line.speaker, line.text, line.date, line.time) for line in around.lines], speaker
         found = []
         for turn in dialogue.turns[:at]:
             date, _, time = turn.labels[1].rpartition(" ")
