@@ -21,7 +21,7 @@ from dialmill.pipelines.benchmarks.noesis.recipe import SelectionRecipe
 from dialmill.pipelines.benchmarks.noesis.stages import WriteExamples
 from dialmill.pipelines.candidates.examples import Example
 from dialmill.pipelines.candidates.keys import hashes
-from dialmill.pipelines.candidates.pool import PoolInfo, join_shards, shard_of, utterance
+from dialmill.pipelines.candidates.pool import WEIGHT, PoolInfo, join_shards, shard_of, utterance
 from dialmill.pipelines.core.stage import compress
 
 _SHARDS = 16
@@ -37,7 +37,7 @@ def pool(folder: Path, size: int) -> PoolInfo:
     """A pool of about `size` utterances, a part at a time."""
     parts: list[list[tuple[int, bytes]]] = [[] for _ in range(_SHARDS)]
     for number in range(size):
-        made = utterance(sentence(Rng("utterance", number)), 1)
+        made = utterance(sentence(Rng("utterance", number)), 1, WEIGHT)
         assert made is not None
         parts[made[0] * _SHARDS >> 61].append(made)
     shards = []

@@ -75,7 +75,7 @@ def test_noesis_hard_examples_are_scored(advising: Path, tmp_path: Path) -> None
     assert made.code == 0, made.err
     words = ("score", "noesis-advising", "--gold", advising, "--predictions", ranked, "--split", "test_hard", "--json", "-")
     scored = json.loads(call(*words).out)
-    assert scored["metrics"]["R@1"] == 0, "TF-IDF is wrong on all of them"
+    assert scored["metrics"]["R@1"] < 0.2, "TF-IDF is wrong on nearly all of them: its weights are those of the file here, and of the pool there"
     assert scored["counts"]["examples"] == len(_examples(advising / "release/test_hard/advising_test_subtask_1.json")) > 0
 
 
