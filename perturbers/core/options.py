@@ -6,8 +6,9 @@
 
 `read` makes a value of what a user wrote ("0.3", or 0.3 out of YAML), `check` holds the values of an instance against their types and ranges, and
 `describe` is the help text: all three read the same annotation. `Meta` is msgspec's; ``extra={"unit": "dB"}`` gives a unit, and a title stands in
-messages for what a pattern means ("a date, YYYY-MM-DD"). A field that is no option but part of what a perturber holds, such as a pool, is made by
-`state`.
+messages for what a pattern means ("a date, YYYY-MM-DD"). ``extra={"needs": {"engine": ("llm",)}}`` says of which other options an option's effect
+depends: set where it has none, it is refused (`without_effect`). A field that is no option but part of what a perturber holds, such as a pool, is
+made by `state`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import dataclasses
 import math
 import re
 import types
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from textwrap import wrap
@@ -24,7 +26,22 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import msgspec
 from msgspec import Meta
 
-__all__ = ["PERTURBER", "RECIPE", "Meta", "Option", "OptionError", "check", "describe", "facts", "names", "options", "read", "state", "written"]
+__all__ = [
+    "PERTURBER",
+    "RECIPE",
+    "Meta",
+    "Option",
+    "OptionError",
+    "check",
+    "describe",
+    "facts",
+    "names",
+    "options",
+    "read",
+    "state",
+    "without_effect",
+    "written",
+]
 
 
 class OptionError(ValueError):
@@ -53,6 +70,7 @@ class Option(NamedTuple):
     meaning: str = ""
     unit: str = ""
     example: Any = None
+    needs: Mapping[str, tuple[Any, ...]] = types.MappingProxyType({})
 
     @property
     def allowed(self) -> str:
@@ -96,7 +114,8 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
     meaning = next((meta.description for meta in metas if meta.description), "")
     unit = next((str(meta.extra["unit"]) for meta in metas if meta.extra and "unit" in meta.extra), "")
     examples = [shown for meta in metas for shown in meta.examples or ()] or _other_values(_plain(kind), default)
-    return Option(field.name, kind, default, meaning, unit, examples[0] if examples else None)
+    needs = next((meta.extra["needs"] for meta in metas if meta.extra and "needs" in meta.extra), {})
+    return Option(field.name, kind, default, meaning, unit, examples[0] if examples else None, needs)
 
 
 def _other_values(kind: Any, default: Any) -> list[Any]:
@@ -227,12 +246,13 @@ def _scalar(kind: Any, value: Any, fault: OptionError) -> Any:
     return made
 
 
-def check(instance: Any, called: str = "") -> None:
+def check(instance: Any, called: str = "", effects: bool = True) -> None:
     """Holds every option of a dataclass instance against its type and range.
 
     Args:
         instance: the instance.
         called: what messages put before the names: "typos: ".
+        effects: whether an option that is set and has no effect beside the others is refused.
 
     Raises:
         OptionError: a value does not fit; the message names the option, what is allowed, and the value.
@@ -242,6 +262,21 @@ def check(instance: Any, called: str = "") -> None:
             value = getattr(instance, option.name)
             fault = OptionError(f"{called}{option.name} must be {option.allowed}, not {value!r}")
             _ranged_within(f"{called}{option.name}", option.kind, value, fault)
+    if effects:
+        defaults = {option.name: option.default for option in options(type(instance))}
+        for name, why in without_effect(instance):
+            if getattr(instance, name) != defaults[name]:
+                raise OptionError(f"{called}{name}={written(getattr(instance, name))} has no effect: {why}")
+
+
+def without_effect(instance: Any) -> Iterator[tuple[str, str]]:
+    """The options of an instance that have no effect, whatever their value, given the other options; each with what would give it one."""
+    for option in options(type(instance)):
+        for other, values in option.needs.items():
+            if getattr(instance, other) not in values:
+                wanted = " or ".join(f"{other}={written(value) or 'empty'}" for value in values)
+                yield option.name, f"it takes effect with {wanted}, not with {other}={written(getattr(instance, other)) or 'empty'}"
+                break
 
 
 def _ranged_within(name: str, kind: Any, value: Any, fault: OptionError) -> None:

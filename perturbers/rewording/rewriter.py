@@ -50,9 +50,21 @@ class Rewriter(Perturber):
         ),
     ] = "input"
     tries: Annotated[int, Meta(ge=1, description="proposals for a turn before it is skipped with the reason of the last one", examples=[16])] = 8
-    model: Annotated[str, Meta(description='for the engine "llm": the name of the model at the endpoint', examples=["llama3.1"])] = ""
+    model: Annotated[
+        str,
+        Meta(
+            description='for the engine "llm": the name of the model at the endpoint',
+            examples=["llama3.1"],
+            extra={"needs": {"engine": ("llm",)}},
+        ),
+    ] = ""
     prompt: Annotated[
-        str, Meta(description='for the engine "llm": the instruction in place of the perturber\'s own', examples=["Say it in other words."])
+        str,
+        Meta(
+            description='for the engine "llm": the instruction in place of the perturber\'s own',
+            examples=["Say it in other words."],
+            extra={"needs": {"engine": ("llm",)}},
+        ),
     ] = ""
     pool: PoolFile | None = state(default=None)
 

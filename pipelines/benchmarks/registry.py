@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from dialmill.perturbers.core.plugins import Registry
 from dialmill.pipelines.core.benchmark import Benchmark
@@ -53,13 +54,13 @@ def get(name: str) -> Benchmark:
     return REGISTRY.load(name)()
 
 
-def load_recipe(name: str, file: str | None = None, settings: Iterable[str] = ()) -> Recipe:
+def load_recipe(name: str, file: str | None = None, settings: Iterable[str] = (), fixed: Mapping[str, Any] | None = None) -> Recipe:
     """The recipe of a benchmark, changed by a YAML file and by settings "key=value".
 
     Raises:
         UsageError: an unknown benchmark or key, or a value that doesn't fit.
     """
-    return get(name).load_recipe(file, settings)
+    return get(name).load_recipe(file, settings, fixed)
 
 
 def usable() -> list[Benchmark]:

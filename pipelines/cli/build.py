@@ -14,7 +14,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Options after -- go to Beam: -- --runner=FlinkRunner ..."
     parser.add_argument("benchmark", metavar="BENCHMARK", help="see `dialmill list benchmarks`")
     add_run_options(parser)
-    parser.add_argument("--recipe", metavar="FILE", help="a YAML file whose keys replace the benchmark's own recipe's")
 
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:

@@ -19,4 +19,4 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
     own = {key: getattr(options, key) for key in ("model", "min_confidence")}
     keys = [*settings(options), *(f"{key}={value}" for key, value in own.items() if value is not None)]
-    return run_recipe(options, benchmarks.load_recipe("disentangle", None, keys), beam_options)
+    return run_recipe(options, benchmarks.load_recipe("disentangle", options.recipe, keys), beam_options)

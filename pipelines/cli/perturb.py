@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.running import add_run_options, run_recipe, settings
@@ -31,6 +30,6 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
             chains[name] = spec
     except perturbers.OptionError as error:
         raise UsageError(str(error)) from None
-    recipe = benchmarks.load_recipe("perturb", None, settings(options))
-    recipe = dataclasses.replace(recipe, suites=[STANDARD, *chains], perturbations=chains, variants=options.variants)
+    fixed = {"suites": [STANDARD, *chains], "perturbations": chains, "variants": options.variants}
+    recipe = benchmarks.load_recipe("perturb", options.recipe, settings(options), fixed)
     return run_recipe(options, recipe, beam_options)

@@ -15,6 +15,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder to make; whole or absent")
     parser.add_argument("--format", metavar="SOURCE", help="the source's format; inferred without (`dialmill list sources`)")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the run seed (default 1)")
+    parser.add_argument("--limit", type=int, metavar="N", help="a sample of N dialogues, the same on every run with this seed")
+    parser.add_argument("--recipe", metavar="FILE", help="YAML that changes the packaged recipe; the recipe of a manifest is one")
     parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
     parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
     parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
@@ -26,7 +28,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def settings(options: argparse.Namespace) -> list[str]:
     """The recipe's keys that the options set, as "key=value"."""
-    return [*options.settings, *(f"{key}=true" for key in ("commercial", "keep_audio") if getattr(options, key))]
+    limit = [f"limit={options.limit}"] if options.limit is not None else []
+    return [*options.settings, *limit, *(f"{key}=true" for key in ("commercial", "keep_audio") if getattr(options, key))]
 
 
 def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[str]) -> int:

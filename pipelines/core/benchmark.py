@@ -116,13 +116,13 @@ class Benchmark(ABC):
         """The recipe class: its fields are the keys that this benchmark knows."""
         return Recipe
 
-    def load_recipe(self, file: str | None = None, settings: Iterable[str] = ()) -> Recipe:
+    def load_recipe(self, file: str | None = None, settings: Iterable[str] = (), fixed: Mapping[str, Any] | None = None) -> Recipe:
         """The packaged recipe (NAME.yaml beside the module), changed by a YAML file of the user's and then by settings "key=value".
 
         Raises:
             UsageError: an unknown key (the message lists the known), a value of the wrong type, or a file that isn't such YAML.
         """
-        return load(self.name, self.recipe(), self.recipe_text(), file, settings)
+        return load(self.name, self.recipe(), self.recipe_text(), file, settings, fixed)
 
     def recipe_text(self) -> str:
         """The packaged recipe as YAML: NAME.yaml beside the module.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -56,27 +56,54 @@ class Recipe:
         Meta(
             description="the shares of the splits, where they go by hash; what they sum up to is the whole",
             examples=[{"train": 0.7, "valid": 0.1, "test": 0.2}],
-            extra={"unit": "share of dialogues"},
+            extra={"unit": "share of dialogues", "needs": {"splits": ("auto", "hash")}},
         ),
     ] = field(default_factory=lambda: {"train": 0.8, "valid": 0.1, "test": 0.1})
-    group_by: Annotated[Literal["none", "domain"], Meta(description="what sizes are counted by: all dialogues together, or those of each domain")] = (
-        "none"
-    )
-    proportional: Annotated[bool, Meta(description="with fewer dialogues than the sizes ask for, train and test shrink alike")] = False
+    group_by: Annotated[
+        Literal["none", "domain"],
+        Meta(
+            description="what sizes are counted by: all dialogues together, or those of each domain",
+            extra={"needs": {"splits": ("auto", "official", "hash")}},
+        ),
+    ] = "none"
+    proportional: Annotated[
+        bool,
+        Meta(
+            description="with fewer dialogues than the sizes ask for, train and test shrink alike",
+            extra={"needs": {"splits": ("auto", "hash")}},
+        ),
+    ] = False
     train_size: Annotated[
         Size | dict[str, Size] | None,
         Meta(
             description="at most so many training dialogues (in each group): a number, one number for each group that is named, or none for all",
             examples=[{"hotel": 200}],
-            extra={"unit": "dialogues"},
+            extra={"unit": "dialogues", "needs": {"splits": ("auto", "official", "hash")}},
         ),
     ] = None
     valid_size: Annotated[
         Size | dict[str, Size] | None,
-        Meta(description="at most so many validation dialogues, as train_size", examples=[50], extra={"unit": "dialogues"}),
+        Meta(
+            description="at most so many validation dialogues, as train_size",
+            examples=[50],
+            extra={"unit": "dialogues", "needs": {"splits": ("auto", "official", "hash")}},
+        ),
     ] = None
     test_size: Annotated[
-        Size | dict[str, Size] | None, Meta(description="at most so many test dialogues, as train_size", examples=[200], extra={"unit": "dialogues"})
+        Size | dict[str, Size] | None,
+        Meta(
+            description="at most so many test dialogues, as train_size",
+            examples=[200],
+            extra={"unit": "dialogues", "needs": {"splits": ("auto", "official", "hash")}},
+        ),
+    ] = None
+    limit: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(
+            description="a sample of so many of the dialogues that pass the filters, the same on every run with this seed",
+            examples=[100],
+            extra={"unit": "dialogues"},
+        ),
     ] = None
     # filters
     domains: Annotated[
@@ -178,7 +205,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         try:
-            options.check(self)
+            # What has no effect is refused where it was given (`load`): a packaged recipe may hold keys for other settings.
+            options.check(self, effects=False)
         except options.OptionError as error:
             raise UsageError(str(error)) from None
         self._check_suites()
@@ -234,12 +262,13 @@ class Recipe:
         """The perturber with the recipe's `donors_from` and its prompt, where it has such options."""
         if isinstance(perturber, perturbers.Chain):
             return dataclasses.replace(perturber, links=tuple(self._with_words(link) for link in perturber.links))
-        if isinstance(perturber, Knowledge):
-            return dataclasses.replace(perturber, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
-        if not isinstance(perturber, Rewriter):
+        if not isinstance(perturber, Knowledge | Rewriter):
             return perturber
-        donors_from = perturber.donors_from if self.donors_from is None else self.donors_from
-        return dataclasses.replace(perturber, donors_from=donors_from, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
+        if perturber.engine == "llm":
+            return dataclasses.replace(perturber, prompt=perturber.prompt or self.prompts.get(perturber.name, ""))
+        if isinstance(perturber, Rewriter) and self.donors_from is not None and perturber.pools:
+            return dataclasses.replace(perturber, donors_from=self.donors_from)
+        return perturber
 
     def takes(self, suite: str, split: str, domains: Sequence[str]) -> int:
         """How many variants a suite has of a dialogue of this split and these domains; 0 where it takes none. `standard` has one of each."""
@@ -261,6 +290,46 @@ class Recipe:
         value: int | dict[str, int] | None = getattr(self, f"{split}_size", None)
         return value.get(group) if isinstance(value, dict) else value
 
+    def without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+        """The keys, and entries of keys ("perturbations.typo"), that change nothing given the others, each with the reason.
+
+        Args:
+            given: the keys that were set, each with the entries of it that were set one by one.
+        """
+        yield from options.without_effect(self)
+        plan = self.suite_plan()
+        if not plan:
+            for key in ("variants", "perturbed_splits", "donors_from", "keep_audio"):
+                yield key, "no perturbed suite is made (suites)"
+        elif all(any(key.rpartition(".")[0] == suite.name for key in self.suite_variants) for suite in plan):
+            for key in ("variants", "perturbed_splits"):
+                yield key, "suite_variants says it for every suite"
+        links = [link for suite in plan for link in (suite.perturber.links if isinstance(suite.perturber, perturbers.Chain) else (suite.perturber,))]
+        if plan and not any(isinstance(link, Rewriter) for link in links):
+            yield "donors_from", "no suite takes its wording from other turns"
+        if plan and not any(link.name == "speech" for link in links):
+            yield "keep_audio", "no suite is spoken"
+        for name in self.prompts:
+            if not any(link.name == name and getattr(link, "engine", "") == "llm" for link in links):
+                yield f"prompts.{name}", f"no suite has {name} with engine=llm"
+        if self.splits != "keep" and self.train_size is self.valid_size is self.test_size is None:
+            for key in ("group_by", "proportional"):
+                yield key, "no size is set (train_size, valid_size, test_size)"
+        yield from self._entries_without_effect(given)
+
+    def _entries_without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+        """Entries of suites that aren't made, and domains that a suite takes none of."""
+        made = ("standard", *self.suites)
+        for key in ("perturbations", "suite_variants", "suite_domains"):
+            for entry in given.get(key, ()):
+                suite = entry.rpartition(".")[0] if key == "suite_variants" else entry
+                if suite not in made:
+                    yield f"{key}.{entry}", f"the suite {suite!r} is not made; suites is {','.join(self.suites)}"
+        for suite, wanted in self.suite_domains.items():
+            if self.domains and suite in self.suites and not set(wanted.split("+")) & set(self.domains):
+                told = f"the suite {suite!r} takes {wanted} alone (suite_domains) and would stay empty; leave it out of suites, or name its domains"
+                yield "domains", told
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the manifest."""
         return dataclasses.asdict(self)
@@ -271,36 +340,74 @@ def known_keys(kind: type[Recipe] = Recipe) -> list[str]:
     return list(options.names(kind))
 
 
-def load(benchmark: str, kind: type[Recipe], packaged: str, file: str | None = None, settings: Iterable[str] = ()) -> Recipe:
+def load(
+    benchmark: str,
+    kind: type[Recipe],
+    packaged: str,
+    file: str | None = None,
+    settings: Iterable[str] = (),
+    fixed: Mapping[str, Any] | None = None,
+) -> Recipe:
     """The recipe of a benchmark, changed by a YAML file of the user's and then by settings "key=value".
 
     Args:
         kind: the class of the recipe.
         packaged: its YAML as it comes with the benchmark.
+        fixed: keys that the command itself sets, after all others.
 
     Raises:
-        UsageError: an unknown key (the message lists the known), a value of the wrong type, or a file that isn't such YAML.
+        UsageError: an unknown key (the message lists the known), a value of the wrong type, a file that isn't such YAML, or a setting that changes
+            nothing beside the others.
     """
-    values = _load_yaml(packaged, f"{benchmark}.yaml")
+    values = _without_name(_load_yaml(packaged, f"{benchmark}.yaml"))
+    before = kind(benchmark=benchmark, **_typed(values, kind))
+    given: dict[str, set[str]] = {}
     if file is not None:
-        try:
-            text = Path(file).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
-        values |= _load_yaml(text, file)
+        _add_file(values, given, file)
     for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set expects key=value, found {setting!r}")
-        key, _, inner = key.strip().partition(".")
-        if inner:
-            # A size that was one number for all groups becomes one of each group that is named.
-            before = values.get(key)
-            values[key] = {**(before if isinstance(before, dict) else {}), inner: value}
-        else:
-            values[key] = value
-    values.pop("benchmark", None)
-    return kind(benchmark=benchmark, **_typed(values, kind))
+        _add_setting(values, given, setting)
+    typed = _typed({**values, **(fixed or {})}, kind)
+    suites = ("standard", *typed.get("suites", before.suites))
+    for key in ("suite_variants", "suite_domains"):
+        # Entries of suites that this recipe doesn't make drop out, but for those that were asked for on the command line.
+        kept = {name for name in typed.get(key, {}) if (name.rpartition(".")[0] if key == "suite_variants" else name) in suites}
+        typed[key] = {name: value for name, value in typed.get(key, {}).items() if name in kept | given.get(key, set())}
+    made = kind(benchmark=benchmark, **typed)
+    for name, why in made.without_effect(given):
+        key = name.partition(".")[0]
+        if key in given and getattr(made, key) != getattr(before, key):
+            raise UsageError(f"{name} has no effect: {why}")
+    return made
+
+
+def _add_file(values: dict[str, Any], given: dict[str, set[str]], file: str) -> None:
+    """Adds a user's YAML file. A mapping adds to the packaged one, and changes what it names; any other value replaces it."""
+    try:
+        text = Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    for key, value in _without_name(_load_yaml(text, file)).items():
+        given.setdefault(key, set())
+        values[key] = {**values[key], **value} if isinstance(value, dict) and isinstance(values.get(key), dict) else value
+
+
+def _add_setting(values: dict[str, Any], given: dict[str, set[str]], setting: str) -> None:
+    """Adds the text of a ``--set``."""
+    key, equals, value = setting.partition("=")
+    if not equals:
+        raise UsageError(f"--set expects key=value, found {setting!r}")
+    key, _, inner = key.strip().partition(".")
+    given.setdefault(key, set()).update({inner} - {""})
+    if inner:
+        # A size that was one number for all groups becomes one of each group that is named.
+        old = values.get(key)
+        values[key] = {**(old if isinstance(old, dict) else {}), inner: value}
+    else:
+        values[key] = value
+
+
+def _without_name(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != "benchmark"}
 
 
 def _load_yaml(text: str, name: str) -> dict[str, Any]:

@@ -36,6 +36,8 @@ class Fact(msgspec.Struct, array_like=True, frozen=True):
     source_id: str
     priority: int | None = None
     test_only: bool = False
+    #: Where it stands in the sample of a limited run.
+    sample: int = 0
 
     @property
     def place(self) -> tuple[int, str]:
@@ -56,9 +58,13 @@ class Layout(msgspec.Struct):
     bounds: dict[str, dict[str, tuple[tuple[int, str], tuple[int, str]] | None]] = {}
     warnings: list[str] = []
     train_sizes: dict[str, int] = {}
+    #: The last dialogue of a limited run's sample; None takes all.
+    limit: tuple[int, str] | None = None
 
     def assign(self, fact: Fact, recipe: Recipe) -> tuple[Split | None, str]:
         """The split of a dialogue, or None with the reason."""
+        if self.limit is not None and (fact.sample, fact.source_id) > tuple(self.limit):
+            return None, "over_limit"
         split, reason = self._assigned(fact, recipe)
         return (None, "unseen_domain") if fact.test_only and split in ("train", "valid") else (split, reason)
 
@@ -106,7 +112,9 @@ def fact_of(dialogue: Dialogue, recipe: Recipe, seed: int, session: str = "") ->
     """The planner's view of a dialogue. Those of one `session` have one rank, as copies of one text have."""
     group = "+".join(dialogue.domains) if recipe.group_by == "domain" else ""
     rank = key_number(seed, "split", plain_words(session) or fingerprint(dialogue))
-    return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id, test_only=recipe.test_only(dialogue.domains))
+    sample = key_number(seed, "limit", dialogue.source, dialogue.source_id) if recipe.limit else 0
+    test_only = recipe.test_only(dialogue.domains)
+    return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id, test_only=test_only, sample=sample)
 
 
 def by_fraction(rank: int, fractions: dict[str, float]) -> Split:
@@ -128,7 +136,7 @@ class SplitPlanner:
 
     def create(self) -> dict[str, Any]:
         """An empty accumulator."""
-        return {"have": {}, "named": {}, "counts": {}, "low": {}, "high": {}}
+        return {"have": {}, "named": {}, "counts": {}, "low": {}, "sample": []}
 
     def add(self, state: dict[str, Any], item: tuple[str, bytes]) -> dict[str, Any]:
         """Adds one fact, or the name of a split whose listed dialogue is absent."""
@@ -139,6 +147,8 @@ class SplitPlanner:
             state["named"][source][split] += 1
             return state
         fact = msgspec.msgpack.decode(data, type=Fact)
+        if self.recipe.limit:
+            self._sample(state, [(fact.sample, fact.source_id)])
         have = state["have"].setdefault(fact.source, {})
         have[fact.official or ""] = have.get(fact.official or "", 0) + 1
         place = fact.place
@@ -153,6 +163,13 @@ class SplitPlanner:
             if not fact.test_only or kind.endswith("test"):
                 self._keep(state, fact.group, kind, place)
         return state
+
+    def _sample(self, state: dict[str, Any], places: Iterable[tuple[int, str]]) -> None:
+        """Adds to the sample of a limited run, which is trimmed now and then."""
+        state["sample"].extend(places)
+        limit = self.recipe.limit
+        if limit and len(state["sample"]) > 4 * limit + 64:
+            state["sample"][:] = nsmallest(limit, state["sample"])
 
     def _keep(self, state: dict[str, Any], group: str, kind: str, place: tuple[int, str]) -> None:
         counts = state["counts"].setdefault(group, {})
@@ -179,13 +196,28 @@ class SplitPlanner:
                     mine = merged[outer].setdefault(group, {})
                     for name, number in counts.items():
                         mine[name] = mine.get(name, 0) + number
+            self._sample(merged, [tuple(place) for place in state["sample"]])
             for group, kinds in state["low"].items():
                 for kind, places in kinds.items():
-                    merged["low"].setdefault(group, {}).setdefault(kind, []).extend(places)
+                    kept = merged["low"].setdefault(group, {}).setdefault(kind, [])
+                    kept.extend(places)
+                    size = self.recipe.size(kind.split()[1], group)
+                    if size and len(kept) > 4 * size + 64:
+                        kept[:] = self._first(size, kind, kept)
         return merged
 
     def extract_output(self, state: dict[str, Any]) -> Layout:
         """The plan for all that was added."""
+        layout = self._plan(state)
+        limit = self.recipe.limit
+        if limit:
+            sample = nsmallest(limit, state["sample"])
+            layout.limit = sample[-1] if sample else None
+            if len(sample) < limit:
+                layout.warnings.append(f"limit: {len(sample)} dialogues of the {limit} wanted pass the filters")
+        return layout
+
+    def _plan(self, state: dict[str, Any]) -> Layout:
         recipe = self.recipe
         rest_is_train = []
         for source, have in sorted(state["have"].items()):

@@ -24,7 +24,8 @@ def test_a_prompt_is_a_recipe_key_and_may_hold_commas_and_colons(tmp_path: Path)
     chain = plan["paraphrase"]
     assert isinstance(chain, Chain) and chain.links[0].params["prompt"] == prompt and chain.links[0].params["donors_from"] == "input"
     assert plan["verbosity"].params["prompt"] == ""
-    (tmp_path / "own.yaml").write_text(f'prompts: {{paraphrase: "{prompt}"}}\n', "utf-8")
+    own = f'prompts: {{paraphrase: "{prompt}"}}\nperturbations: {{paraphrase: "paraphrase:engine=llm,model=m"}}\n'
+    (tmp_path / "own.yaml").write_text(own, "utf-8")
     assert benchmarks.load_recipe("raddle", str(tmp_path / "own.yaml")).prompts == {"paraphrase": prompt}
     with pytest.raises(UsageError, match="'typos' takes no prompt; those that do are: paraphrase, simplification, verbosity, knowledge"):
         benchmarks.load_recipe("raddle", None, ["prompts.typos=misspell"])

@@ -187,7 +187,10 @@ class Knowledge(DialoguePerturber):
             "checks or it doesn't answer, which the lineage then says"
         ),
     ] = "rules"
-    model: Annotated[str, Meta(description='for the engine "llm": the name of the model at the endpoint', examples=["llama3.1"])] = ""
+    model: Annotated[
+        str,
+        Meta(description='for the engine "llm": the name of the model at the endpoint', examples=["llama3.1"], extra={"needs": {"engine": ("llm",)}}),
+    ] = ""
     prompt: Annotated[
         str,
         Meta(
@@ -195,6 +198,7 @@ class Knowledge(DialoguePerturber):
             'wanted, "{place}" '
             'what the place is called ("the hotel")',
             examples=["Ask {count} times about {place}."],
+            extra={"needs": {"engine": ("llm",)}},
         ),
     ] = ""
     hard_negatives: Annotated[

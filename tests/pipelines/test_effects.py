@@ -1,0 +1,90 @@
+"""A setting without effect is an error that says why; one that is set to what it was anyway is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from dialmill.perturbers import OptionError, names, parse
+from dialmill.perturbers import get as get_perturber
+from dialmill.perturbers.core import options
+from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.core.errors import UsageError
+
+from tests.pipelines.tools import DATA, call
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (["perturb", "--with", "typos", "--set", "test_size=2"], "test_size has no effect: it takes effect with splits=auto"),
+        (["build", "raddle", "--set", "perturbations.typo=typos:rate=0.9"], "the suite 'typo' is not made"),
+        (["build", "raddle", "--set", "suite_variants.typo.test=3"], "expected SUITE.SPLIT|'typo"),
+        (["build", "raddle", "--set", "domains=hotel"], "'ood' takes attraction alone"),
+        (["build", "splits", "--set", "variants=3"], "no perturbed suite is made"),
+        (["build", "splits", "--set", "keep_audio=true"], "no perturbed suite is made"),
+        (["build", "splits", "--set", "group_by=domain"], "no size is set"),
+        (["build", "splits", "--set", "splits=official", "--set", "fractions.test=0.5"], "fractions has no effect"),
+        (["build", "raddle", "--set", "suites=standard,typos", "--set", "donors_from=train"], "no suite takes its wording from other turns"),
+        (["build", "raddle", "--set", "prompts.paraphrase=Hey"], "paraphrase with engine=llm"),
+        (["perturb", "--with", "paraphrase:model=x"], "model=x has no effect"),
+        (["perturb", "--with", "knowledge:prompt=hello"], "prompt=hello has no effect"),
+    ],
+)
+def test_what_changes_nothing_is_refused(command: list[str], why: str, tmp_path: Path) -> None:
+    said = call(*command, "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--dry-run")
+    assert said.code == 2
+    assert any(one in said.err for one in why.split("|")), said.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_a_key_set_to_its_default_is_no_error(name: str, tmp_path: Path) -> None:
+    recipe = benchmarks.load_recipe(name)
+    settings = []
+    for option in options.options(type(recipe)):
+        value = getattr(recipe, option.name)
+        if value and not isinstance(value, dict):
+            settings.append(f"{option.name}={options.written(value)}")
+    assert benchmarks.load_recipe(name, None, settings) == recipe
+    (tmp_path / "r.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(recipe.to_dict()))), "utf-8")
+    assert benchmarks.load_recipe(name, str(tmp_path / "r.yaml")) == recipe
+
+
+def test_a_file_with_fewer_suites_than_the_packaged_recipe(tmp_path: Path) -> None:
+    """Entries of suites that are not made drop out; mappings add to the packaged ones."""
+    file = tmp_path / "r.yaml"
+    file.write_text("suites: [standard, typos, heavy]\nperturbations: {heavy: 'typos:rate=0.6'}\n", "utf-8")
+    recipe = benchmarks.load_recipe("raddle", str(file))
+    assert set(recipe.suite_variants) == set() and set(recipe.suite_domains) == {"typos"}
+    assert recipe.perturbations["typos"] == benchmarks.load_recipe("raddle").perturbations["typos"]
+    assert [suite.name for suite in recipe.suite_plan()] == ["typos", "heavy"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_options_say_truly_what_they_need(name: str) -> None:
+    """An option that depends on another names an option and values that there are, and is refused without them."""
+    kind = get_perturber(name)
+    known = {option.name: option for option in options.options(kind)}
+    for option in known.values():
+        for other, values in option.needs.items():
+            assert other in known and all(options.read(other, known[other].kind, value) == value for value in values)
+            if known[other].default not in values and isinstance(option.example, str | int | float):
+                with pytest.raises(OptionError, match="has no effect"):
+                    parse(f"{name}:{option.name}={options.written(option.example)}")
+
+
+def test_a_limited_run_takes_the_same_sample_each_time(tmp_path: Path) -> None:
+    made = {}
+    for name, command in (("a", ["--limit", "7"]), ("b", ["--limit", "7"]), ("c", ["--limit", "9"])):
+        done = call("perturb", "--input", DATA / "multiwoz21", "--with", "typos", "--output", tmp_path / name, "--quiet", *command)
+        assert done.code == 0, done.err
+        lines = [json.loads(line) for path in (tmp_path / name / "dialogues/standard").glob("*.jsonl") for line in path.read_text().splitlines()]
+        made[name] = {line["source_id"] for line in lines}
+    assert len(made["a"]) == 7 and made["a"] == made["b"] and made["a"] < made["c"] and len(made["c"]) == 9
+    rejected = [json.loads(line) for line in (tmp_path / "a/rejects/split.jsonl").read_text().splitlines()]
+    assert {one["reason"] for one in rejected} == {"over_limit"}
+    with pytest.raises(UsageError, match="limit"):
+        benchmarks.load_recipe("splits", None, ["limit=0"])
