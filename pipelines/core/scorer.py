@@ -59,6 +59,8 @@ class Scorer(ABC):
     #: The suite that the others are compared with, where they are copies of it (`paired`) and not parts of it.
     clean: ClassVar[str] = "standard"
     paired: ClassVar[bool] = True
+    #: Metrics that the right answers themselves may not reach the full score in, by the last part of their name, and why.
+    below_full: ClassVar[Mapping[str, str]] = {}
     #: Suites made of the rows of others, which are compared with none.
     pools: ClassVar[tuple[str, ...]] = ()
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.scorer import Scorer, Settings, nested, versions
-from dialmill.pipelines.core.units import Units
+from dialmill.pipelines.core.units import Floats, Units
 from dialmill.pipelines.scoring import robustness
 
 ALL = "all"
@@ -95,7 +95,9 @@ def _one(scorer: Scorer, request: Request, path: str) -> dict[str, Any]:
         counts[suite] = scorer.counts(made[suite])
         if not len(made[suite]):
             scorer.notes.add(f"suite {suite} has nothing to score")
-        ceiling[suite] = nested(scorer.metrics(scorer.units(suite, None).sums()))
+        own = scorer.metrics(scorer.units(suite, None).sums())
+        _note_ceiling(scorer, suite, own)
+        ceiling[suite] = nested(own)
     metrics = {suite: nested(scorer.metrics(units.sums())) for suite, units in made.items()}
     if len(wanted) == 1 and request.suite != ALL:
         (suite,) = wanted
@@ -108,6 +110,15 @@ def _one(scorer: Scorer, request: Request, path: str) -> dict[str, Any]:
     elif len(made) > 1:
         scorer.notes.add(f"no predictions for the clean suite {scorer.clean}: drops are not computed")
     return result
+
+
+def _note_ceiling(scorer: Scorer, suite: str, ceiling: Mapping[str, Floats]) -> None:
+    """Says in which metrics the right answers themselves don't reach the full score, and why."""
+    full = 1.0 if scorer.scale == "fraction" else 100.0
+    for metric, value in ceiling.items():
+        reason = scorer.below_full.get(metric.rpartition(".")[2])
+        if reason is not None and float(value) < full - 1e-6:
+            scorer.notes.add(f"ceiling: the right answers themselves reach {float(value):.4g} in {metric} of suite {suite}: {reason}")
 
 
 def _system_names(paths: Sequence[str]) -> list[str]:

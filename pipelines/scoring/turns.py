@@ -33,6 +33,11 @@ class TurnScorer(Scorer):
     ranked: ClassVar[tuple[str, ...]] = ("jga", "slot_f1")
     of_turns: ClassVar[tuple[str, ...]] = ("jga", "turn_accuracy", "slot_f1", "slot_recall", "intent_accuracy", "ood_f1")
 
+    below_full: ClassVar[Mapping[str, str]] = {
+        "inform": "what the corpus' own system turns offer, with the corpus' own states, does not meet every constraint of some goals",
+        "success": "the corpus' own system turns do not answer everything that some goals ask for",
+    }
+
     #: The suites that the benchmark's release has as folders, for a single file of it.
     release_suites: ClassVar[tuple[str, ...]] = ()
 

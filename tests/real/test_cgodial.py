@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from dialmill.pipelines.sources import registry
 
+from tests import published
 from tests.pipelines.source_tools import read_paths
 from tests.pipelines.tools import call, manifest, plain
 
@@ -41,6 +42,9 @@ def test_a_hundred_dialogues_of_risawoz_get_their_questions_and_four_versions(re
     assert call("verify", tmp_path / "out").code == 0 and call("validate", tmp_path / "out" / "release").code == 0
     dialogues = json.loads((tmp_path / "out/release/data/processed/data_for_damd.json").read_text("utf-8"))
     assert len(dialogues) == 100 and {len(versions) for versions in dialogues.values()} == {4}
+    for log in [log for versions in dialogues.values() for log in versions.values()]:
+        for turn in log:
+            assert published.slot_turn_right(turn["sys_act"], turn["sys_act"], turn["turn_succ"]), "the right answer is right as published"
     kinds = [{turn["type"] for turn in versions["log"]} for versions in dialogues.values()]
     asked, unknown = (sum(kind in one for one in kinds) for kind in ("extra_know", "out_of_know"))
     # Probabilities 0.5 and 0.6, but for dialogues in which no question has a place.

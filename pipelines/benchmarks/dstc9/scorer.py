@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
@@ -46,6 +46,10 @@ class Dstc9(Scorer):
     ranked = ("detection.f1", *_SUMS)
     clean = "all_sources"
     paired = False
+    below_full: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("meteor", *(f"bleu-{n}" for n in range(1, sentences.ORDER + 1))),
+        "the published metric gives a response that says what the reference says less than 1",
+    )
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialmill.perturbers.insertion.questions import EXTRA, QUESTION
-from dialmill.schemas import Act, Dialogue, Turn
+from dialmill.pipelines.benchmarks.cgodial.sbd.slots import slot_name
+from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import OOS
 
 #: The suite whose variants are the versions besides the written one.
@@ -77,7 +78,7 @@ def constraint(user: Turn) -> str:
     """ "[餐厅] 区域=姑苏区|价位=中等 [酒店] 星级=5"; empty for an empty state."""
     domains: dict[str, list[str]] = {}
     for entry in user.state:
-        domains.setdefault(entry.domain, []).append(f"{entry.slot}={entry.values[0]}")
+        domains.setdefault(entry.domain, []).append(f"{slot_name(entry.slot)}={entry.values[0]}")
     return " ".join(f"[{domain}] {'|'.join(slots)}" for domain, slots in domains.items())
 
 
@@ -95,9 +96,9 @@ def sys_act(system: Turn, user: Turn) -> str:
         return f"[{GENERAL}] [fallback] {OUT_OF_SCOPE}"
     domains: dict[str, dict[str, list[str]]] = {}
     for act in system.acts:
-        slots = domains.setdefault(act.domain, {}).setdefault(_act(act), [])
-        if act.slot is not None and act.slot not in slots:
-            slots.append(act.slot)
+        slots = domains.setdefault(act.domain, {}).setdefault(act_name(act.act), [])
+        if act.slot is not None and slot_name(act.slot) not in slots:
+            slots.append(slot_name(act.slot))
     parts = []
     for domain, acts in domains.items():
         parts.append(f"[{domain}]")
@@ -111,7 +112,7 @@ def success(user: Turn, system: Turn) -> list[str]:
     if label or OOS in user.labels:
         return [label or OUT_OF_SCOPE]
     asked = {(act.domain, act.slot) for act in user.acts if act.act == "request" and act.slot is not None}
-    informed = [act.slot for act in system.acts if act.act != "request" and act.slot is not None and (act.domain, act.slot) in asked]
+    informed = [slot_name(act.slot) for act in system.acts if act.act != "request" and act.slot is not None and (act.domain, act.slot) in asked]
     return list(dict.fromkeys(informed))
 
 
@@ -122,7 +123,7 @@ def delexicalised(system: Turn) -> str:
     for span in sorted((one for one in system.spans if one.start is not None), key=lambda one: (one.start or 0, -(one.end or 0))):
         start, end = span.start or 0, span.end or 0
         if start >= reached:
-            parts += [system.utterance[reached:start], f"[v_{span.slot}]"]
+            parts += [system.utterance[reached:start], f"[v_{slot_name(span.slot)}]"]
             reached = end
     return "".join([*parts, system.utterance[reached:]])
 
@@ -131,8 +132,9 @@ def _question(user: Turn) -> str:
     return next((label[len(QUESTION) :] for label in user.labels if label.startswith(QUESTION)), "")
 
 
-def _act(act: Act) -> str:
-    name = _ACTS.get(act.act, act.act)
+def act_name(act: str) -> str:
+    """An act of RiSAWOZ by the name that the release has for it; `general` where it has none."""
+    name = _ACTS.get(act, act)
     return name if name in _KNOWN_ACTS else "general"
 
 

@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
 from dialmill.pipelines.benchmarks.cgodial.releases import ALL_VERSIONS, HARD, find, need, parts
+from dialmill.pipelines.benchmarks.cgodial.sbd.release import OUT_OF_SCOPE, VERSIONS, act_name
+from dialmill.pipelines.benchmarks.cgodial.sbd.slots import slot_name
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, ratio
 from dialmill.pipelines.scoring import bleu, strata
+from dialmill.pipelines.scoring.gold import records
 from dialmill.pipelines.scoring.predictions import check_ids, first_byte, prediction_files, read_document, read_lines, shown, unique
 from dialmill.pipelines.scoring.state import POLICY, State, state_of
 
-VERSIONS = ("log", "log_asr0", "log_asr1", "log_asr2")
 WRITTEN, SPOKEN = "standard", "spoken"
 _LISTS = {"test": "test", "valid": "val", "train": "train"}
 #: What the scorer of the release never looks for.
@@ -55,11 +58,12 @@ Place = tuple[str, int, str]
 
 
 class Said(NamedTuple):
-    """What a system (or the gold) says at a turn: the state, the slots of each act, the response."""
+    """What a system (or the gold) says at a turn: the state, the slots of each act, the response, and whether that has values, not placeholders."""
 
     state: State
     acts: dict[str, set[str]]
     response: str | None
+    worded: bool = False
 
 
 class SlotScorer(Scorer):
@@ -68,6 +72,7 @@ class SlotScorer(Scorer):
     scale = "percent"
     ranked = ("comb", "jga", "success", "bleu")
     of_turns = ("jga_turns", "turn_success")
+    below_full: ClassVar[Mapping[str, str]] = {"success": "the acts of some turns lack a slot that is due, as the gold has them"}
     pools: ClassVar[tuple[str, ...]] = (ALL_VERSIONS, HARD)
 
     def __init__(self, settings: Settings) -> None:
@@ -88,6 +93,9 @@ class SlotScorer(Scorer):
         #: Predictions may hold the other splits too; ids are compared in lower case, as the released loader does.
         self._known = {(name, turn, version) for name, logs in everything.items() for version, turns in logs.items() for turn in range(len(turns))}
         self._names = {name.lower(): name for name in everything}
+        #: Slots that turns ask for as the gold spells them: records have them in lower case, and the released scorer looks for the letters.
+        every = (slot for logs in everything.values() for turns in logs.values() for turn in turns for slot in turn.turn_succ)
+        self._spelling = {slot_name(slot): _bare(slot) for slot in every}
         listed = find(gold, f"{_LISTS[self.split]}ListFile.json")
         if listed is None:
             self.notes.add(f"there is no {_LISTS[self.split]}ListFile.json: all dialogues are scored")
@@ -111,19 +119,25 @@ class SlotScorer(Scorer):
             if first_byte(file) == b"[":
                 for item in read_document(file, "predictions-cgodial-sbd"):
                     name, version = _version(item["dial_id"])
-                    said = Said(parse_state(item["bspn_gen"]), parse_acts(item.get("aspn_gen", "")), item.get("resp_gen"))
+                    said = Said(parse_state(item["bspn_gen"]), parse_acts(item.get("aspn_gen", ""), self.settings.official), item.get("resp_gen"))
                     pairs.append(((self._names.get(name.lower(), name), _number(item["turn_num"], path), version), said))
             else:
                 for record in read_lines(file, "predictions-state"):
                     name, suite, variant = parts(record["dialogue_id"], str(file))
-                    state = state_of(((one["domain"], one["slot"], one["values"]) for one in record["state"]), "zh")
-                    acts: dict[str, set[str]] = {}
-                    for act in record.get("acts", ()):
-                        acts.setdefault(act["act"], set()).update([act["slot"]] if act.get("slot") else [])
-                    said = Said(state, acts, record.get("delexicalised", record.get("response")))
+                    state = state_of(((one["domain"], slot_name(one["slot"]), one["values"]) for one in record["state"]), "zh")
+                    worded = "delexicalised" not in record and "response" in record
+                    said = Said(state, self._acts(record), record.get("delexicalised", record.get("response")), worded)
                     version = VERSIONS[0] if suite == WRITTEN else f"log_asr{variant}"
                     pairs.append(((self._names.get(name.lower(), name), record["turn"] // 2, version), said))
         return unique(pairs, path, "the turn")
+
+    def _acts(self, record: Mapping[str, Any]) -> dict[str, set[str]]:
+        """The acts of one of our records as the release writes them: a fallback is about what is out of scope, whether its slot says so or not."""
+        acts: dict[str, set[str]] = {}
+        for act in record.get("acts", ()):
+            name, slot = act_name(act["act"]), act.get("slot") or (OUT_OF_SCOPE if act["act"] == "fallback" else "")
+            acts.setdefault(name, set()).update([self._spelling.get(slot_name(slot), slot_name(slot))] if slot else [])
+        return acts
 
     def covered(self, guesses: dict[Place, Said]) -> list[str]:
         versions = {version for name, _, version in guesses if name in self.dialogues}
@@ -168,7 +182,9 @@ class SlotScorer(Scorer):
             for version, number in turns:
                 turn = self.dialogues[name][version][number]
                 gold = self._said(name, version, number)
-                rows.append(self._row(turn, gold, gold if guesses is None else guesses[name, number, version], len(turns), spoken))
+                said = gold if guesses is None else guesses[name, number, version]
+                reference = self._worded(name, version, number) if said.worded else turn.resp
+                rows.append(self._row(turn, gold, said, len(turns), reference if spoken else ""))
                 found.append(Key(name, variant, str(number)))
                 kinds["type"].append(turn.type or _OTHER)
                 kinds["depth"].append(strata.depth(number + 1))
@@ -179,7 +195,24 @@ class SlotScorer(Scorer):
 
     def _said(self, name: str, version: str, number: int) -> Said:
         turn = self.dialogues[name][version][number]
-        return Said(parse_state(turn.constraint), parse_acts(turn.sys_act), turn.resp)
+        return Said(parse_state(turn.constraint), parse_acts(turn.sys_act, self.settings.official), turn.resp)
+
+    def _worded(self, name: str, version: str, number: int) -> str:
+        """The gold's response with its values, where the folder has the records; else as the release has it, with placeholders."""
+        if self._utterances is None:
+            self._utterances = {}
+            for suite in (WRITTEN, SPOKEN):
+                path = Path(self.settings.gold) / "dialogues" / suite / f"{self.split}.jsonl"
+                for record in records(path) if path.is_file() else ():
+                    for turn in record.turns[1::2]:
+                        which = VERSIONS[0] if suite == WRITTEN else f"log_asr{record.variant}"
+                        self._utterances[record.source_id, turn.turn // 2, which] = turn.utterance
+            if not self._utterances:
+                self.notes.add("the predicted responses have values and the gold has placeholders alone: bleu and comb can't reach their ceiling")
+        found = self._utterances.get((name, number, version), self._utterances.get((name, number, VERSIONS[0])))
+        return self.dialogues[name][version][number].resp if found is None else found
+
+    _utterances: dict[Place, str] | None = None
 
     def _responses(self, due: Sequence[Any], guesses: Mapping[Place, Said] | None) -> bool:
         """Whether responses are scored.
@@ -200,14 +233,14 @@ class SlotScorer(Scorer):
 
     _spoken = True
 
-    def _row(self, turn: _Turn, gold: Said, said: Said, length: int, spoken: bool) -> dict[str, float]:
+    def _row(self, turn: _Turn, gold: Said, said: Said, length: int, due: str) -> dict[str, float]:
         joint = gold.state == said.state
         right = self._acts_right(turn, gold.acts, said.acts)
         kind = _TYPES.get(turn.type, _OTHER)
         row: dict[str, float] = {"turns": 1, "joint": joint, "joint_share": joint / length, "acts_right": right}
         row |= {f"turns_{kind}": 1, f"right_{kind}": right}
-        if spoken and turn.resp:  # a turn without a response has no BLEU
-            tokens = [text.split() if self.settings.official else _TOKEN.findall(text) for text in (said.response or "", turn.resp)]
+        if due:  # a turn without a response has no BLEU
+            tokens = [text.split() if self.settings.official else _TOKEN.findall(text) for text in (said.response or "", due)]
             row |= {"responses": 1} | bleu.statistics(*tokens)
         return row
 
@@ -218,8 +251,8 @@ class SlotScorer(Scorer):
         if self.settings.official:
             text = str({act: sorted(slots) for act, slots in said.items()})
             return all(slot in text for slot in due)
-        named = {_bare(slot) for slots in said.values() for slot in slots}
-        return all(_bare(slot) in named for slot in due)
+        named = {slot_name(slot) for slots in said.values() for slot in slots}
+        return all(slot_name(slot) in named for slot in due)
 
     def metrics(self, sums: Sums) -> dict[str, Floats]:
         if "turns" not in sums:
@@ -243,7 +276,7 @@ class SlotScorer(Scorer):
 
     def policy(self) -> dict[str, str]:
         return {
-            "values": POLICY["values"] + "; all blanks in slots and states are ignored",
+            "values": POLICY["values"] + "; all blanks in states are ignored; slots by CGoDial's normal form",
             "none": POLICY["none"],
             "tokenizer": "blanks" if self.settings.official else "placeholders, words of Latin letters or digits, and single characters",
             "bleu": "4-grams alone, with the released scorer's 1e-7; the longest n-grams there are where no response has four tokens",
@@ -270,15 +303,18 @@ def parse_state(text: str) -> State:
         for item in rest.split("|"):
             slot, equals, value = item.partition("=")
             if equals:
-                found.append((domain, _bare(slot), (_bare(value),)))
+                found.append((domain, slot_name(slot), (_bare(value),)))
     return state_of(found, "zh")
 
 
-def parse_acts(text: str) -> dict[str, set[str]]:
-    """ "[餐厅] [recommend] 名称|区域" as slots by act, domains left out."""
+def parse_acts(text: str, official: bool = False) -> dict[str, set[str]]:
+    """ "[餐厅] [recommend] 名称|区域" as slots by act, domains left out. The released scorer (`official`) begins an act anew where another domain
+    has it too, and forgets the slots that it had."""
     found: dict[str, set[str]] = {}
     for name, rest in _bracketed(text):
         if name in _ACTS:
+            if official:
+                found.pop(name, None)
             found.setdefault(name, set()).update(bare for slot in rest.split("|") if (bare := _bare(slot)))
     return found
 

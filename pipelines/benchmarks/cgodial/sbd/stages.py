@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 from dialmill.pipelines.benchmarks.cgodial.sbd.release import SLOTS
+from dialmill.pipelines.benchmarks.cgodial.sbd.slots import slot_name
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed
 from dialmill.pipelines.core.stage import Item, Out, Stage
 from dialmill.pipelines.stages.items import SplitDialogue
@@ -21,7 +22,7 @@ class SeenSlots(Stage):
         found: dict[str, set[str]] = {}
         for turn in given.dialogue.turns:
             for domain, slot in [(one.domain, one.slot) for one in turn.state] + [(act.domain, str(act.slot)) for act in turn.acts if act.slot]:
-                found.setdefault(domain, set()).add(slot)
+                found.setdefault(domain, set()).add(slot_name(slot))
         for domain, names in sorted(found.items()):
             yield "main", (domain, msgspec.msgpack.encode(sorted(names)))
 
