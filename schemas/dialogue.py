@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-Speaker = Literal["user", "system"]
+#: Who says a turn. "other" is nobody whose words are perturbed or learnt from: an instruction to the system, a tool call, what a tool gave back.
+Speaker = Literal["user", "system", "other"]
 SpanStatus = Literal["kept", "changed", "lost"]
 Split = Literal["train", "valid", "test", "test_hard"]
 
@@ -140,6 +141,9 @@ class Turn(Record, frozen=True):
     `original` is null while the text is the source's; after a perturbation it is the source's text, and `edits`
     lead from it to `utterance`. An inserted turn (label "inserted") is in no source: its text as inserted counts as the source's. `state` is
     the belief state after a user turn; system turns carry none.
+
+    `role` is the source's own word for who speaks, and `payload` the whole turn as the source has it (JSON), where the source's format is written
+    back. A turn of speaker "other" is carried through: its `utterance` is empty, `payload` has it, and no step touches it.
     """
 
     turn: int
@@ -152,6 +156,8 @@ class Turn(Record, frozen=True):
     edits: tuple[Edit, ...] = ()
     labels: tuple[str, ...] = ()
     knowledge: tuple[Snippet, ...] = ()
+    role: str | None = None
+    payload: str | None = None
 
     def __post_init__(self) -> None:
         if (
@@ -201,7 +207,8 @@ class Dialogue(Record, frozen=True, kw_only=True):
     """One dialogue in one suite and variant: the canonical record.
 
     `dialogue_id` is unique in an output folder (``SOURCE_ID/SUITE/VARIANT``), `source_id` is the corpus' own id. `split` is null until
-    a build, or the source's official lists, assign one.
+    a build, or the source's official lists, assign one. `payload` is what the source has beside the turns (a JSON object), where its format is
+    written back.
     """
 
     dialogue_id: str
@@ -215,6 +222,7 @@ class Dialogue(Record, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     goal: Goal | None = None
     lineage: tuple[Step, ...] = ()
+    payload: str | None = None
 
     def __post_init__(self) -> None:
         if type(self.domains) is not tuple or type(self.turns) is not tuple or type(self.lineage) is not tuple:

@@ -13,7 +13,8 @@ def check_dialogue(dialogue: Dialogue) -> list[str]:
 
     Checked are: ``dialogue_id`` is ``SOURCE_ID/SUITE/VARIANT``; turns are numbered from 0; a span is placed in full or lost in full, and a placed
     one has ``start < end`` and ``utterance[start:end] == text``; `original` is null exactly where there are no edits, else the edits are
-    sorted, disjoint, in range, and lead from `original` to another text, the utterance; system turns carry no state; options are finite.
+    sorted, disjoint, in range, and lead from `original` to another text, the utterance; system turns carry no state; turns of speaker "other" have
+    their payload alone; options are finite.
     """
     return [f"{path}: {message}" for path, message in dialogue_faults(dialogue)]
 
@@ -31,6 +32,8 @@ def dialogue_faults(dialogue: Dialogue) -> list[tuple[str, str]]:
             faults.append((f"turns[{index}].turn", f"is {turn.turn}; turns are numbered from 0 in order, so {index} is due"))
         if turn.state and turn.speaker == "system":
             faults.append((f"turns[{index}].state", "a system turn carries no belief state"))
+        if turn.speaker == "other" and (turn.utterance or turn.spans or turn.acts or turn.state or turn.edits or turn.payload is None):
+            faults.append((f"turns[{index}]", "a turn of speaker other has a payload, and neither a text of its own nor labels"))
         for at, span in enumerate(turn.spans):
             # The common case first, with no call.
             if span.status != "lost" and span.start is not None and span.end is not None:

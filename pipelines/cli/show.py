@@ -17,6 +17,8 @@ from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import decode
 
 _RED, _GREEN, _BOLD, _DIM, _OFF = "\033[31m", "\033[32m", "\033[1m", "\033[2m", "\033[0m"
+#: How much is shown of a turn that is carried through, in characters.
+_CARRIED = 200
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +58,9 @@ def show(folder: str, wanted: str, width: int | None = None, color: bool = False
         first_turn = next(turn for turn in turns if turn is not None)
         inserted = " (inserted)" if first_turn.inserted else ""
         lines.append(f"{bold[0]}{first_turn.turn} {first_turn.speaker}{bold[1]}{inserted}")
+        if first_turn.speaker == "other":
+            lines += _wrapped(f"{first_turn.role or ''}: {(first_turn.payload or '')[:_CARRIED]}", " " * (gutter + 2), columns)
+            continue
         said: set[str] = set()
         for name, record, turn in zip(names, records, turns, strict=True):
             if turn is None:

@@ -109,6 +109,8 @@ class Benchmark(ABC):
     #: The schemas of files that `compare` takes.
     compared: ClassVar[tuple[str, ...]] = ()
 
+    #: Whether it takes dialogues with turns that are neither the user's nor the system's words (speaker "other").
+    takes_carried: ClassVar[bool] = False
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
 

@@ -135,6 +135,8 @@ def plain(record: Dialogue, source: Dialogue | None, audio: Set[str] = frozenset
 
 def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[SlotValues, ...], audio: str | None) -> dict[str, Any]:
     known = {(entry.domain, entry.slot): entry.values for entry in state}
+    if turn.speaker == "other":
+        return _lean({"n": turn.turn, "who": turn.speaker, "text": _cut(turn.payload or "")})
     long = max(len(turn.utterance), len(turn.original or "")) > CHARACTERS
     if long:  # offsets into a text that is cut would lie
         return _lean({"n": turn.turn, "who": turn.speaker, "text": turn.utterance[:CHARACTERS] + "…", "inserted": turn.inserted})
@@ -159,6 +161,10 @@ def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[Slo
             ],
         }
     )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CHARACTERS else text[:CHARACTERS] + "…"
 
 
 def _value(span: Span) -> tuple[int | None, int | None, str, str]:

@@ -13,7 +13,7 @@ from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.stages.split import Layout
 from dialmill.pipelines.stages.word_errors import report
-from dialmill.schemas.version import VERSION
+from dialmill.schemas.version import RECORD, VERSION
 
 SPLIT_FILES = ("train", "valid", "test", "test_hard")
 _OUR_FAULTS = ("reader_failed", "perturber_failed", "invalid_record")
@@ -135,7 +135,7 @@ def _rejections(counters: Counters) -> list[str]:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
+    found = {"python": ".".join(platform.python_version_tuple()[:2]), "record": str(RECORD)}
     for package in _PACKAGES:
         try:
             found[package] = metadata.version(package)

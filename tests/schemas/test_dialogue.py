@@ -45,16 +45,26 @@ def test_every_record_is_one_valid_line(dialogue: Dialogue) -> None:
     assert check_dialogue(dialogue) == []
 
 
+def test_a_carried_turn_has_its_payload_alone() -> None:
+    record = {"dialogue_id": "D/standard/0", "source": "messages", "source_id": "D", "turns": [{"turn": 0, "speaker": "other", "utterance": ""}]}
+    turn = record["turns"][0]
+    for change, sound in (({"payload": "{}"}, True), ({}, False), ({"payload": "{}", "utterance": "hi"}, False), ({"payload": "{}", "labels": ["x"]}, True)):
+        found = check_dialogue(Dialogue.from_dict({**record, "turns": [{**turn, **change}]}))
+        assert (found == []) == sound, (change, found)
+
+
 def test_the_contract_holds() -> None:
     record = json.loads(CONTRACT)
     assert validate_record("dialogue", record) == []
     assert dialogue_problems(record) == []
     made = Dialogue.from_dict(record).to_dict()
-    assert made == {**record, "lineage": [{**record["lineage"][0], "skipped": [], "reasons": []}]}
+    # The design shows version 1 of the record; version 2 has these fields too.
+    turns = [{**turn, "role": None, "payload": None} for turn in record["turns"]]
+    assert made == {**record, "turns": turns, "lineage": [{**record["lineage"][0], "skipped": [], "reasons": []}], "payload": None}
 
     def keys(value: object) -> object:
         if isinstance(value, dict):
-            return [(key, keys(inner)) for key, inner in value.items() if key not in ("skipped", "reasons")]
+            return [(key, keys(inner)) for key, inner in value.items() if key not in ("skipped", "reasons", "role", "payload")]
         return [keys(inner) for inner in value] if isinstance(value, list) else None
 
     assert keys(made) == keys(record), "fields stand in another order than in the design"

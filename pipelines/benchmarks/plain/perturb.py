@@ -13,6 +13,7 @@ from dialmill.pipelines.core.scorer import Scorer
 class Perturb(Benchmark):
     name = "perturb"
     about = "suites of any supported corpus through any chain of perturbers"
+    takes_carried = True
 
     def command(self, recipe: Mapping[str, Any]) -> str:
         chains = "".join(f" --with '{spec}'" for spec in recipe.get("perturbations", {}).values())

@@ -10,6 +10,7 @@ from dialmill.pipelines.core.scorer import Scorer
 class Splits(Benchmark):
     name = "splits"
     about = "any source split again: official lists or keyed hash, few-shot subsets, filters"
+    takes_carried = True
 
     def scorer(self) -> type[Scorer]:
         return SplitsScorer

@@ -89,6 +89,8 @@ _some_acts = st.lists(_acts, max_size=2).map(tuple)
 _some_state = st.lists(_slot_values, max_size=2).map(tuple)
 _some_labels = st.lists(st.sampled_from(["oos", "knowledge_seeking"]), max_size=1).map(tuple)
 _some_knowledge = st.lists(_snippets, max_size=1).map(tuple)
+_some_role = st.sampled_from([None, "assistant"])
+_some_payload = st.sampled_from([None, '{"content": "\u4f60"}'])
 _some_domains = st.lists(st.sampled_from(["hotel", "酒店"]), max_size=2, unique=True).map(tuple)
 _some_steps = st.lists(_steps, max_size=2).map(tuple)
 _maybe_goal = st.none() | _goals
@@ -116,6 +118,8 @@ def turns(draw: st.DrawFn, number: int, language: str = "en") -> Turn:
         edits=changes if perturbed else (),
         labels=draw(_some_labels),
         knowledge=draw(_some_knowledge),
+        role=draw(_some_role),
+        payload=draw(_some_payload),
     )
 
 
