@@ -48,7 +48,12 @@ def test_every_record_is_one_valid_line(dialogue: Dialogue) -> None:
 def test_a_carried_turn_has_its_payload_alone() -> None:
     record = {"dialogue_id": "D/standard/0", "source": "messages", "source_id": "D", "turns": [{"turn": 0, "speaker": "other", "utterance": ""}]}
     turn = record["turns"][0]
-    for change, sound in (({"payload": "{}"}, True), ({}, False), ({"payload": "{}", "utterance": "hi"}, False), ({"payload": "{}", "labels": ["x"]}, True)):
+    for change, sound in (
+        ({"payload": "{}"}, True),
+        ({}, False),
+        ({"payload": "{}", "utterance": "hi"}, False),
+        ({"payload": "{}", "labels": ["x"]}, True),
+    ):
         found = check_dialogue(Dialogue.from_dict({**record, "turns": [{**turn, **change}]}))
         assert (found == []) == sound, (change, found)
 
