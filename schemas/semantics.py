@@ -32,8 +32,8 @@ def dialogue_faults(dialogue: Dialogue) -> list[tuple[str, str]]:
             faults.append((f"turns[{index}].turn", f"is {turn.turn}; turns are numbered from 0 in order, so {index} is due"))
         if turn.state and turn.speaker == "system":
             faults.append((f"turns[{index}].state", "a system turn carries no belief state"))
-        if turn.speaker == "other" and (turn.utterance or turn.spans or turn.acts or turn.state or turn.edits or turn.payload is None):
-            faults.append((f"turns[{index}]", "a turn of speaker other has a payload, and neither a text of its own nor labels"))
+        if turn.speaker == "other" and not _is_carried(turn):
+            faults.append((f"turns[{index}]", "a turn of speaker other has a payload, and neither a text of its own nor values, acts or a state"))
         for at, span in enumerate(turn.spans):
             # The common case first, with no call.
             if span.status != "lost" and span.start is not None and span.end is not None:
@@ -47,11 +47,20 @@ def dialogue_faults(dialogue: Dialogue) -> list[tuple[str, str]]:
             message = _edits_fault(turn)
             if message:
                 faults.append((f"turns[{index}].edits", message))
-    for index, step in enumerate(dialogue.lineage):
-        for name, value in (step.params or {}).items():
-            if isinstance(value, float) and not isfinite(value):
-                faults.append((f"lineage[{index}].params.{name}", f"{value} is no JSON number"))
-    return faults
+    return faults + _lineage_faults(dialogue)
+
+
+def _lineage_faults(dialogue: Dialogue) -> list[tuple[str, str]]:
+    return [
+        (f"lineage[{index}].params.{name}", f"{value} is no JSON number")
+        for index, step in enumerate(dialogue.lineage)
+        for name, value in (step.params or {}).items()
+        if isinstance(value, float) and not isfinite(value)
+    ]
+
+
+def _is_carried(turn: Turn) -> bool:
+    return turn.payload is not None and not (turn.utterance or turn.spans or turn.acts or turn.state or turn.edits)
 
 
 def _span_fault(turn: Turn, span: Span) -> str:

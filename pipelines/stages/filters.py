@@ -8,11 +8,18 @@ from dialmill.pipelines.core.source import Source
 from dialmill.schemas import Dialogue
 
 
-def refusal(dialogue: Dialogue, source: Source, recipe: Recipe) -> RecordError | None:
-    """Why the recipe's filters refuse a dialogue, None if they don't. The first rule that refuses is told."""
+def refusal(dialogue: Dialogue, source: Source, recipe: Recipe, takes_carried: bool = True) -> RecordError | None:
+    """Why the recipe's filters refuse a dialogue, None if they don't. The first rule that refuses is told.
+
+    Args:
+        takes_carried: whether the benchmark takes dialogues with turns of speaker "other".
+    """
     if recipe.commercial and "NC" in source.licence:
         return RecordError("licence_non_commercial", source.licence)
     turns = dialogue.turns
+    if not takes_carried and any(turn.speaker == "other" for turn in turns):
+        told = "it has turns that are neither the user's nor the system's words, which `perturb` and `build splits` carry through"
+        return RecordError("carried_turns", told)
     if len(turns) < recipe.min_turns:
         return RecordError("too_few_turns", f"{len(turns)} turns, at least {recipe.min_turns} wanted")
     if recipe.max_turns is not None and len(turns) > recipe.max_turns:

@@ -127,12 +127,9 @@ class JoinAndParse(Stage):
         filtered.entered += 1
         extra = source.extra(mine)
         try:
-            refused = refusal(dialogue, source, self.recipe)
+            refused = refusal(dialogue, source, self.recipe, self.benchmark.takes_carried)
             if refused is not None:
                 raise refused
-            if not self.benchmark.takes_carried and any(turn.speaker == "other" for turn in dialogue.turns):
-                told = "it has turns that are neither the user's nor the system's words, which `perturb` and `build splits` carry through"
-                raise RecordError("carried_turns", told)
             dialogue, priority = self.benchmark.assess(dialogue, extra, self.recipe, self.seed)
         except RecordError as refused:
             yield self._reject("filter", refused, first, source_id)
