@@ -579,14 +579,14 @@ class Reading:
                 items.append(Item("check", self.domain, next(iter(slots_)) or "", "", mark.start, mark.end))
         elif self.domain in _ROUTES or self.domain in _TRIPS or self.domain == "天气":
             pass
-        elif (constraints or (facilities and not about) or name_asked or self.selects) and not self._answering(looking):
+        elif (constraints or (facilities and not about) or (name_asked and not about) or self.selects) and not self._answering(looking):
             again = "再" in words and any(act.domain == self.domain and act.slot in NAME_SLOTS for turn in self._earlier() for act in turn.acts)
             if again:
                 return "another"
             if not looking and not name_asked and not self.selects:
                 return "constraint_without_search"
             items.append(Item("find", self.domain))
-        elif constraints or facilities:
+        elif constraints or (facilities and not about):
             items.append(Item("answer", self.domain))
         for act in self.requests:
             slot = act.slot or ""

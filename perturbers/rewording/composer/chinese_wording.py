@@ -29,6 +29,8 @@ _SIGNS = _ENDS + "，,；;：…"
 _NEEDS_NAME = re.compile(r"(?:[从离到给把跟去往进住坐了找评]|在(?=\{N\}[^附周]))\{N\}")
 #: A frame with a lead of its own ("该吃饭了，…").
 _LED = re.compile(r"[^{]*，|[^{]*还没|[^{]*没着落")
+#: "哪儿有" before a noun phrase that begins with 有.
+_DOUBLED = re.compile(r"(?<![还没])有有(?!没)")
 #: A request that doesn't follow "还想问一下".
 _NO_QUESTION = re.compile(r"想|能|说|看|给|我|不知|不晓|帮|麻烦|快|报")
 #: Words of an acknowledgement that makes the best of bad news.
@@ -700,7 +702,7 @@ def word(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Co
         segments = _Wording(draft).segments()
     except _NoClause as missing:
         return Refusal(f"no_clause: {missing}")
-    text = _politely(draft, _joined(segments, draft.source, draft))
+    text = _DOUBLED.sub("有", _politely(draft, _joined(segments, draft.source, draft)))
     if re.search(r"\{[A-Za-z]", text):
         return Refusal("no_clause: place left empty")
     full, placed = _expanded(text, draft)
