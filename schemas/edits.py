@@ -137,7 +137,7 @@ def move_span(span: Span, edits: Sequence[Edit], text: str) -> Span:
     """`span` after `edits`; `text` is the text after them.
 
     An insertion at either end stays outside the span. An edit across an end takes the span's end with it, so that the span covers all
-    of the replacement. A span of which nothing is left is `lost`.
+    of the replacement. A span of which nothing is left is `lost`; one that lost its capitals alone keeps its status.
     """
     if span.start is None or span.end is None:
         return span
@@ -165,7 +165,9 @@ def move_span(span: Span, edits: Sequence[Edit], text: str) -> Span:
     if start >= end:
         return span.replace(start=None, end=None, text=None, status="lost")
     surface = text[start:end]
-    status = span.status if surface == span.text else "changed"
+    # A value that lost its capitals with the rest of its turn is the same value.
+    same = surface == span.text or (span.text is not None and surface == span.text.lower())
+    status = span.status if same else "changed"
     return span.replace(start=start, end=end, text=surface, status=status)
 
 

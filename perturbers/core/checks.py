@@ -15,7 +15,7 @@ from dialmill.perturbers.core.distance import distance
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.matcher import BREAK, Cut
 from dialmill.perturbers.core.surfaces import closed_parts, kind_of, slot_name
-from dialmill.perturbers.core.values import VALUE_CLASSES, Located, Signal, View, signals
+from dialmill.perturbers.core.values import VALUE_CLASSES, Located, Signal, View, lowerable, signals
 from dialmill.schemas import Edit, Turn
 from dialmill.schemas.edits import compose, invert
 
@@ -173,13 +173,16 @@ def _values(view: View, text: str, edits: Sequence[Edit], units: Cut, found: Ite
             # Its text is the same; its ends must be ends of tokens if they were, which an edit beside it can change.
             if any(place.start - 2 <= edit.end and edit.start <= place.end + 2 for edit in edits) and not _whole(view, place, units, start, end):
                 return f"value_lost: {place.slot}={place.value}"
+        elif mode == "protect" and lowerable(old := view.turn.utterance[place.start : place.end]) and text[start:end] == old.lower():
+            continue  # it has lost its capitals, with the rest of the turn
         elif mode == "protect" or start >= end:
             return f"value_lost: {place.slot}={place.value}"
         elif _swapped(view, view.turn.utterance[place.start : place.end], text[start:end], start, end, found):
             return f"value_swapped: {place.slot}={place.value}"
     if mode == "protect":
         for start, end in view.hidden:
-            if moved(start, end, edits)[2]:
+            new_start, new_end, touched = moved(start, end, edits)
+            if touched and text[new_start:new_end] != view.turn.utterance[start:end].lower():
                 return f"value_lost: {view.turn.utterance[start:end]}"
     return None
 

@@ -106,7 +106,7 @@ class Perturber(ABC):
 
     @property
     def step(self) -> str:
-        """Name and version as they stand in lineages and keys: "typos@1"."""
+        """Name and version as they stand in lineages and keys: "typos@2"."""
         return f"{self.name}@{self.version}"
 
     @property
@@ -147,6 +147,11 @@ class Perturber(ABC):
 
     def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
         """What a user should know before it perturbs dialogues of these languages on this machine."""
+        return ()
+
+    @property
+    def card_notes(self) -> tuple[str, ...]:
+        """Sentences for the card of a data set: what a reader must know to judge how hard the suite is. Most have none."""
         return ()
 
     @abstractmethod
@@ -345,6 +350,10 @@ class Chain(Perturber):
 
     def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
         return tuple(warning for link in self.links for warning in link.startup_warnings(languages))
+
+    @property
+    def card_notes(self) -> tuple[str, ...]:
+        return tuple(note for link in self.links for note in link.card_notes)
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         raise TypeError("a chain has no change of its own; it perturbs link by link")

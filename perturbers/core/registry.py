@@ -1,4 +1,4 @@
-"""Perturbers by name ("typos", or "typos@1" for one version), and the small language of `--with`."""
+"""Perturbers by name ("typos", or "typos@2" for one version), and the small language of `--with`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def extra(name: str) -> str | None:
 
 
 def get(name: str) -> type[Perturber]:
-    """The class of a perturber by its name, "typos" or "typos@1".
+    """The class of a perturber by its name, "typos" or "typos@2".
 
     Raises:
         OptionError: no such name (the message lists the known), or another version than the installed one.

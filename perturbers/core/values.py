@@ -126,6 +126,13 @@ class View:
         return not _overlaps(self.protected, start, end)
 
 
+def lowerable(surface: str) -> bool:
+    """Whether a value says the same without its capitals, as names and words do: no code, postcode or reference, which holds digits among letters
+    or is a single word in capitals."""
+    letters = any(char.isalpha() for char in surface)
+    return not (letters and any(char.isdigit() for char in surface)) and not (len(surface) > 3 and surface.isalpha() and surface.isupper())
+
+
 def merge(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Sorted, disjoint ranges that cover the same places."""
     if len(ranges) < 2:

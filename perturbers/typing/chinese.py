@@ -41,7 +41,8 @@ def slip_weight(word: str) -> float:
     if word in _untouched() or not all("\u4e00" <= character <= "\u9fff" for character in word) or not _NEVER.isdisjoint(word):
         return 0.0
     if len(word) == 1:
-        return 0.35 if word in _pairs("confusions") else 0.0
+        # Particles are many, and a turn in which they alone are wrong is hardly harder than its source.
+        return 0.12 if word in _pairs("confusions") else 0.0
     return 1.0 if len(word) < 4 else 0.5
 
 
@@ -60,23 +61,33 @@ def slip(word: str, rng: Rng) -> str | None:
 
 
 def _sound(word: str, rng: Rng) -> str | None:
-    """The whole word as another word of the same sound, or one of its characters as another one of the same sound."""
-    whole = _page(word, rng) if len(word) == 2 and rng.chance(0.5) else None
+    """The whole word as another word of the same sound, or one of its characters as another one that sounds the same in this word."""
+    whole = _whole(word, rng) if len(word) == 2 and rng.chance(0.5) else None
     if whole:
         return whole
     places = list(range(len(word)))
     rng.shuffle(places)
+    syllables = table().syllables(word)
     for place in places:
-        usual = _pairs("confusions").get(word[place])
-        written = rng.choice(usual) if usual and rng.chance(0.7) else _page(word[place], rng)
+        sound, character = syllables[place], word[place]
+        if sound is None:
+            continue
+        same, other, fuzzy = table().like(sound, character)
+        usual = [one for one in _pairs("confusions").get(character, ()) if one in same or one in other or one in fuzzy]
+        written = rng.choice(usual) if usual and rng.chance(0.7) else _page(same, other, fuzzy, rng)
         if written:
             return word[:place] + written + word[place + 1 :]
     return None
 
 
-def _page(text: str, rng: Rng) -> str | None:
-    """One of the first homophones of a word or character: of the same tone first, then of another, then fuzzy."""
-    same, other = table().same(text)
+def _whole(word: str, rng: Rng) -> str | None:
+    """Another word of the same sound."""
+    same, other = table().same(word)
+    return _page(same, other, table().fuzzy(word), rng)
+
+
+def _page(same: Sequence[str], other: Sequence[str], fuzzy: Sequence[str], rng: Rng) -> str | None:
+    """One of the first homophones: of the same tone first, then of another, then of a sound that speakers confuse with it."""
     share = rng.random()
     order: Sequence[Sequence[str]]
     if share < _SAME_TONE:
@@ -84,7 +95,7 @@ def _page(text: str, rng: Rng) -> str | None:
     elif share < _OTHER_TONE:
         order = (other, same)
     else:
-        order = (table().fuzzy(text), same, other)
+        order = (fuzzy, same, other)
     for candidates in order:
         plausible = [candidate for candidate in candidates if _NEVER.isdisjoint(candidate)][:_PAGE]
         if plausible:

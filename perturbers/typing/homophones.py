@@ -2,7 +2,11 @@
 
 ``lexicons/zh/homophones.tsv`` is computed once from jieba's dictionary (frequencies) and pypinyin (readings), both MIT, by
 ``python -m dialmill.perturbers.typing.homophones``; shipping it makes the output independent of the installed versions of both and loads in
-hundredths of a second. It holds two-character words of frequency 300 and more without proper names, and the 2,500 most frequent characters.
+hundredths of a second. It holds two-character words of frequency 300 and more without proper names, and the 2,500 most frequent characters, all
+of GB 2312: the dictionary also counts wrongly decoded text, whose characters (鐨, 鏄) nobody types.
+
+A character is read as its word is: 差 is chāi in 出差. Longer words are read through the two-character words in them; a character of several
+readings (``lexicons/zh/polyphones.tsv``, from the same sources) that no such word holds has no known sound.
 """
 
 from __future__ import annotations
@@ -44,6 +48,30 @@ class Homophones:
                 self.sounds.setdefault(text, Sound(pinyin, tones))
                 texts.append(text)
             self.written[pinyin] = texts
+
+        self.polyphones = frozenset(character for (cell,) in rows("zh", "polyphones") for character in cell)
+
+    def syllables(self, word: str) -> tuple[Sound | None, ...]:
+        """The sound of each character of a word, None where it isn't known."""
+        found: list[Sound | None] = [None] * len(word)
+        for start in range(len(word) - 1):
+            sound = self.sounds.get(word[start : start + 2])
+            if sound is not None and found[start] is None:
+                found[start : start + 2] = [Sound(pinyin, tone) for pinyin, tone in zip(sound.pinyin.split(" "), sound.tones, strict=True)]
+        return tuple(
+            self.sounds.get(character) if sound is None and (len(word) == 1 or character not in self.polyphones) else sound
+            for character, sound in zip(word, found, strict=True)
+        )
+
+    def like(self, sound: Sound, text: str) -> tuple[list[str], list[str], list[str]]:
+        """The characters, `text` apart, of the same sound, of the same with another tone, and of one that many speakers confuse with it."""
+        same: list[str] = []
+        other: list[str] = []
+        for candidate in self.written.get(sound.pinyin, ()):
+            if candidate != text:
+                (same if self.sounds[candidate].tones == sound.tones else other).append(candidate)
+        fuzzy = [one for variant in _fuzzy_syllables(sound.pinyin) for one in self.written.get(variant, ()) if one != text]
+        return same, other, fuzzy
 
     def same(self, text: str) -> tuple[list[str], list[str]]:
         """What sounds like `text` (a word or character of the table): with the same tones, and with others; most frequent first."""
@@ -88,8 +116,24 @@ def _fuzzy_syllables(syllable: str) -> Iterator[str]:
                 yield syllable[: -len(this)] + that
 
 
-def compute() -> str:
-    """The text of the shipped table, from the installed jieba and pypinyin."""
+class Computed(NamedTuple):
+    """The texts of the two shipped tables."""
+
+    homophones: str
+    polyphones: str
+
+
+def typed(text: str) -> bool:
+    """Whether a text holds only characters of GB 2312, those that people type in general use."""
+    try:
+        text.encode("gb2312")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def compute() -> Computed:
+    """The texts of the shipped tables, from the installed jieba and pypinyin."""
     import jieba
     from pypinyin import Style, pinyin
 
@@ -98,7 +142,7 @@ def compute() -> str:
     with jieba.Tokenizer().get_dict_file() as file:
         for line in file.read().decode("utf-8").splitlines():
             word, count, kind = line.split(" ")
-            if not all("\u4e00" <= character <= "\u9fff" for character in word):
+            if not all("\u4e00" <= character <= "\u9fff" for character in word) or not typed(word):
                 continue
             for character in word:
                 characters[character] += int(count)
@@ -110,13 +154,21 @@ def compute() -> str:
     for text in sorted(frequency, key=lambda text: (len(text), -frequency[text], text)):
         read: Any = [reading[0] for reading in pinyin(text, style=Style.TONE3, neutral_tone_with_five=True)]
         groups[" ".join(syllable[:-1] for syllable in read)].append(text + "".join(syllable[-1] for syllable in read))
-    lines = [
-        "# Words and characters by toneless pinyin, most frequent first, each with its tones; see perturbers/homophones.py.",
-        "# Computed from the dictionary of jieba 0.42.1 (MIT) and the readings of pypinyin 0.55 (MIT).",
-    ]
+    sources = "# Computed from the dictionary of jieba 0.42.1 (MIT) and the readings of pypinyin 0.55 (MIT)."
+    lines = ["# Words and characters by toneless pinyin, most frequent first, each with its tones; see perturbers/homophones.py.", sources]
     lines += [f"{sound}\t{' '.join(groups[sound])}" for sound in sorted(groups)]
-    return "\n".join(lines) + "\n"
+    several = [one for one in sorted(common) if len({reading.rstrip("12345") for reading in pinyin(one, style=Style.TONE3, heteronym=True)[0]}) > 1]
+    polyphones = ["# Characters with more than one toneless reading, fifty a line; see perturbers/homophones.py.", sources]
+    polyphones += ["".join(several[place : place + 50]) for place in range(0, len(several), 50)]
+    return Computed("\n".join(lines) + "\n", "\n".join(polyphones) + "\n")
+
+
+def main() -> None:
+    """Writes both tables again."""
+    folder = Path(__file__).parents[1] / "lexicons" / "zh"
+    for name, text in compute()._asdict().items():
+        (folder / f"{name}.tsv").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "lexicons" / "zh" / "homophones.tsv").write_text(compute(), "utf-8")
+    main()

@@ -54,6 +54,8 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
         few = {suite: counts[path] for suite in recipe.suites if (path := f"few_shot/{suite}/train.jsonl") in counts}
         shown = ", ".join(f"{suite} {number:,}" for suite, number in few.items()) or "none"
         lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({shown}); a smaller share is part of a larger one."]
+    notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
+    lines += ["", "## Suites", "", *notes] if notes else []
     lines += [*_sources(used, binding), *_stages(manifest), *_audit(manifest)]
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]

@@ -142,7 +142,7 @@ def test_variants_differ_pairwise_or_say_why_they_are_missing() -> None:
     [
         ("typoz", "the known ones are: .*typos"),
         ("typos@99", "typos@99 is not available; this release has typos@"),
-        ("typos:rat=0.1", "its options are: rate, style, tries, values"),
+        ("typos:rat=0.1", "its options are: rate, real_words, style, tries, values"),
         ("typos:rate=fast", "rate must be a number above 0 and at most 1, not .fast."),
         ("typos:rate=0", "rate must be a number above 0"),
         ("typos:rate=1.5", "at most 1"),
@@ -159,7 +159,7 @@ def test_a_wrong_option_is_an_error_that_lists_the_right_ones(text: str, message
 
 def test_options_come_as_text_or_typed() -> None:
     assert parse("typos:rate=0.2,style=chat").perturber == get("typos").from_options({"rate": 0.2, "style": "chat"})
-    assert parse("typos@1:name=noisy").name == "noisy"
+    assert parse("typos@2:name=noisy").name == "noisy"
     assert parse("typos+typos:rate=0.3").name == "typos+typos"
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dialmill.perturbers import Perturber, parse
+from dialmill.perturbers.typing.typos import Typos
 from dialmill.schemas.arrow import read_rows
 from dialmill.schemas.records import validate_line
 from dialmill.schemas.validate import check_dialogue, validate_file
@@ -107,6 +109,19 @@ def test_variants_differ_from_their_source_and_lead_back_to_it(folder: Path) -> 
             assert any(step.outcome == "changed" for step in record.lineage)
 
 
+def test_card_says_how_far_typos_are_from_natural_typing(folder: Path) -> None:
+    card = (folder / "README.md").read_text("utf-8")
+    suites = manifest(folder)["recipe"]["perturbations"]
+    rates = [step.rate for name in manifest(folder)["recipe"]["suites"] if name in suites for step in _steps(parse(suites[name]).perturber)]
+    assert card.count("left in the typed turns of MultiWOZ") == len(rates)
+    for rate in rates:
+        assert f"typos at rate {rate:g} hit {1000 * rate:g} of 1,000 words, some {1000 * rate / 0.4:,.0f} times" in card
+
+
+def _steps(perturber: Perturber) -> list[Typos]:
+    return [link for link in getattr(perturber, "links", (perturber,)) if isinstance(link, Typos)]
+
+
 def test_card_has_a_config_for_each_suite(folder: Path) -> None:
     front = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---\n")[1])
     made = {item["path"]: item["records"] for item in manifest(folder)["outputs"]}
@@ -179,7 +194,7 @@ def test_perturb_makes_one_suite_for_each_chain(perturbed: Path) -> None:
     assert made["recipe"]["suites"] == ["standard", "noisy", "typos+typos"]
     assert {record.variant for record in records(perturbed, "noisy")} == {0, 1}
     for record in records(perturbed, "typos+typos"):
-        assert [step.step for step in record.lineage if step.step != "read@1"] == ["typos@1", "typos@1"]
+        assert [step.step for step in record.lineage if step.step != "read@1"] == ["typos@2", "typos@2"]
     # Every step of a suite has the same options, so that the Parquet column is one struct.
     assert len({tuple(step.params) for record in records(perturbed, "typos+typos") for step in record.lineage if step.params}) == 1
 

@@ -207,7 +207,7 @@ def test_show_lines_up_a_source_and_its_variants(raddle: Path) -> None:
     by_source = call("show", raddle, "--id", record.source_id)
     assert by_source.code == 0 and by_source.err == ""
     changed = next(turn for turn in record.turns if turn.original is not None)
-    assert "standard/0" in by_source.out and "typos/0" in by_source.out and "typos@1(" in by_source.out
+    assert "standard/0" in by_source.out and "typos/0" in by_source.out and "typos@2(" in by_source.out
     assert "[-" in by_source.out and "{+" in by_source.out
     assert changed.original is not None and changed.original.split()[0] in by_source.out
     by_dialogue = call("show", raddle, "--id", record.dialogue_id, "--width", "60")
