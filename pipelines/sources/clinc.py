@@ -22,6 +22,7 @@ from dialmill.pipelines.sources.reading import (
     opening,
 )
 from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.kinds import ANY, FileKind
 
 #: The label of a query that no supported intent covers, and the prefix of the others'.
 OUT_OF_SCOPE, INTENT = "oos", "intent:"
@@ -38,6 +39,7 @@ class Clinc(Source):
     language = "en"
     licence = "CC BY 3.0"
     about = "CLINC150 queries with intents and out-of-scope ones: data_full.json, data_oos_plus.json, ..."
+    kinds = (FileKind("clinc", ({"train": ANY, "val": ANY, "oos_train": ANY},)),)
 
     def role(self, path: str, head: str) -> Role | None:
         start = opening(head)

@@ -29,6 +29,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Turn
+from dialmill.schemas.kinds import ANY, FileKind
 
 _LATIN = re.compile("[A-Za-z]")
 
@@ -42,6 +43,7 @@ class ConvLab(Source):
     language = "en, zh"
     licence = "as its data set"
     about = "ConvLab-3 unified format: data.zip or dialogues.json of KVRET, CamRest and many others"
+    kinds = (FileKind("convlab", ([{"dialogue_id": ANY, "data_split": ANY, "turns": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:
         start = opening(head)

@@ -30,6 +30,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Turn
+from dialmill.schemas.kinds import ANY, FileKind
 
 _OTHER = re.compile(r"(?:sys|usr)_da_voc\.json")
 _ROLES = {"usr": "user", "sys": "system"}
@@ -48,6 +49,7 @@ class CrossWOZ(Source):
     language = "zh"
     licence = "Apache-2.0"
     about = "CrossWOZ, original layout (Chinese, 5 domains), whole or zipped"
+    kinds = (FileKind("crosswoz", ({ANY: {"sys-usr": ANY, "messages": ANY}},)),)
 
     def role(self, path: str, head: str) -> Role | None:
         name, start = file_name(path), opening(head)

@@ -45,7 +45,17 @@ class MultiWoz22(Source):
     language = "en"
     licence = "MIT"
     about = "MultiWOZ 2.2, schema-guided layout: dialogues_NNN.json with frames, and dialog_acts.json"
-    kinds = (FileKind("multiwoz22", ([{"dialogue_id": ANY, "turns": ANY, "services": ANY}],), ("dialogues_*.json",)),)
+    # A turn has a number here, which the Schema-Guided Dialogue corpus, of the same layout, has not.
+    kinds = (
+        FileKind(
+            "multiwoz22",
+            (
+                [{"dialogue_id": ANY, "services": ANY, "turns": [{"turn_id": ANY, "frames": ANY, "speaker": ANY, "utterance": ANY}]}],
+                [{"dialogue_id": ANY, "turns": ANY, "services": ANY}],
+            ),
+            ("dialogues_*.json",),
+        ),
+    )
 
     def role(self, path: str, head: str) -> Role | None:
         name, start = file_name(path), opening(head)

@@ -28,6 +28,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, prove
 from dialmill.schemas import Act, Dialogue
+from dialmill.schemas.kinds import ANY, FileKind
 
 # A service of this corpus has a capital and a number ("Hotels_2"), one of MultiWOZ 2.2 neither.
 _SERVICE = re.compile(r'"(?:service|service_name)"\s*:\s*"[A-Z]\w*_\d+"|"services"\s*:\s*\[\s*"[A-Z]\w*_\d+"')
@@ -43,6 +44,7 @@ class SchemaGuided(Source):
     language = "en"
     licence = "CC BY-SA 4.0"
     about = "Schema-Guided Dialogue (DSTC8), original layout: dialogues_NNN.json with frames and acts"
+    kinds = (FileKind("sgd", ([{"dialogue_id": ANY, "services": ANY, "turns": [{"frames": ANY, "speaker": ANY, "utterance": ANY}]}],)),)
 
     def role(self, path: str, head: str) -> Role | None:
         start = opening(head)

@@ -31,6 +31,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
+from dialmill.schemas.kinds import ANY, FileKind
 
 _LIST = re.compile(r"(train|dev|test)\.csv", re.IGNORECASE)
 _ANSWER = re.compile(r"\.(accept|reject)$")
@@ -43,6 +44,7 @@ class Taskmaster(Source):
     language = "en"
     licence = "CC BY 4.0"
     about = "Taskmaster 1, 2 and 3: conversations with annotated segments; split lists of Taskmaster 1"
+    kinds = (FileKind("taskmaster", ([{"conversation_id": ANY, "utterances": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:
         start = opening(head)
