@@ -15,6 +15,10 @@ from dialmill.schemas import Dialogue, Turn
 
 #: Labels that stand for no words of a text.
 _NO_WORDS = {"", "?", "yes", "no", "none", "dontcare", "not mentioned", "是", "否", "无"}
+#: Slots whose value is the name of a domain, which stands for no place of its own.
+_DOMAINS = {"源领域"}
+#: Labels of "no preference".
+DONTCARE = {"dontcare", "dont care", "any", "不限", "随便"}
 
 
 @lru_cache(maxsize=65536)
@@ -28,9 +32,10 @@ def _pattern(value: str) -> re.Pattern[str]:
 
 def damaged_values(source: Turn, variant: Turn) -> list[str]:
     """Values that stand in the source's text and stand less often, or not to the byte, in the variant's."""
-    values = {span.text for span in source.spans if span.text is not None}
-    values |= {value for cell in source.state for value in cell.values}
-    values |= {act.value for act in source.acts if act.value is not None}
+    # "Any day" and "doesn't matter" are words, which may be others that say so.
+    values = {span.text for span in source.spans if span.text is not None and span.value not in DONTCARE and span.slot not in _DOMAINS}
+    values |= {value for cell in source.state if cell.slot not in _DOMAINS for value in cell.values}
+    values |= {act.value for act in source.acts if act.value is not None and act.slot not in _DOMAINS}
     problems = []
     for value in sorted(values):
         if value.strip().lower() in _NO_WORDS:
@@ -139,7 +144,11 @@ def problems(source: Dialogue, variant: Dialogue, protect: bool = True) -> list[
         if (old.acts, old.state, old.speaker, old.turn) != (new.acts, new.state, new.speaker, new.turn):
             seen.append("the labels changed")
         if protect:
-            seen += [f"{span} is not kept" for was, span in zip(old.spans, new.spans, strict=False) if span.status != was.status]
+            seen += [
+                f"{span} is not kept"
+                for was, span in zip(old.spans, new.spans, strict=False)
+                if span.status != was.status and not (span.value in DONTCARE and span.status == "changed")
+            ]
         found += [f"{variant.dialogue_id} turn {old.turn}: {problem}" for problem in seen]
     return found
 

@@ -5,9 +5,11 @@ Each check works on whole tokens and on what the edits touched; none of them com
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from dialmill.perturbers.core import protected
@@ -145,7 +147,27 @@ def edits_between(before: Turn, after: Turn) -> Sequence[Edit]:
     """The edits that lead from the utterance of `before` to that of `after`, two states of one source turn."""
     if before.original is None:
         return after.edits
-    return compose(before.utterance, invert(before.original, before.edits), after.edits)
+    return refined(before.utterance, compose(before.utterance, invert(before.original, before.edits), after.edits))
+
+
+_PIECES = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+def refined(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """The same change word by word: an edit over several words, as one that wrote a turn anew leaves behind, becomes edits of those that differ."""
+    fine: list[Edit] = []
+    for edit in edits:
+        old, new = _PIECES.findall(text[edit.start : edit.end]), _PIECES.findall(edit.replacement)
+        if len(old) < 4 or len(new) < 4:
+            fine.append(edit)
+            continue
+        places = [edit.start]
+        for piece in old:
+            places.append(places[-1] + len(piece))
+        for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if kind != "equal":
+                fine.append(Edit(places[i], places[j], "".join(new[k:m])))
+    return tuple(fine)
 
 
 def moved(start: int, end: int, edits: Sequence[Edit]) -> tuple[int, int, bool]:

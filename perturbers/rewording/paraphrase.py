@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.donors import Candidate, Origin
-from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, distance, kind_of_turn, words
-from dialmill.perturbers.rewording.rewriting import Rewordings, closed
+from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, distance, words
+from dialmill.perturbers.rewording.rewriting import Rewordings
 from dialmill.perturbers.rewording.wordings import Wording
 from dialmill.schemas import Edit, Turn, apply_edits
 
@@ -27,12 +27,13 @@ _BEST = 4
 class Paraphrase(Rewriter):
     """The same said in other words.
 
-    A turn takes the wording of a donor, a user turn of another dialogue with the same acts and slots, far from its own; where no donor of the whole
-    turn fits, its sentences take theirs; where none fits, phrases are replaced by others that say the same.
+    A turn is composed from what it means; where its labels don't tell that, it takes the wording of a donor, a user turn of another dialogue with the
+    same acts and slots, far from its own; where no donor of the whole turn fits, its sentences take theirs; where none fits, phrases are replaced by
+    others that say the same.
     """
 
     name: ClassVar[str] = "paraphrase"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     instruction: ClassVar[str] = "Say the same in other words, as another person would. Keep about the same length."
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
@@ -48,9 +49,6 @@ class Paraphrase(Rewriter):
             made = apply_edits(turn, edits)
             if edits and _moved(task, made) >= _REWORDED[task.view.language == "zh"]:
                 yield Proposal(made, "rules")
-        plain = not any(signal.kind in ("negation", "dontcare") for signal in task.view.signals)
-        if plain and kind_of_turn(task) == "inform" and whole.labels and "fragment" not in whole.within:
-            yield Proposal(apply_edits(turn, closed(task.text, task.view.language, rng)), "rules")
 
     def _by_sentences(self, task: Task, rewordings: Rewordings, rng: Rng) -> Iterator[Proposal]:
         """The turn with other wordings for its sentences, and for the rest other phrases."""

@@ -6,11 +6,12 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from dialmill.perturbers.core.checks import certify
-from dialmill.perturbers.core.contract import Perturber, PerturbResult, PoolRequest
+from dialmill.perturbers.core.contract import Perturber, PerturbResult, PoolRequest, variant_of
 from dialmill.perturbers.core.events import DonorWording, Event
 from dialmill.perturbers.core.options import Meta, state
 from dialmill.perturbers.core.pools import PoolFile
@@ -18,14 +19,23 @@ from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import slot_name
 from dialmill.perturbers.core.values import Locator
 from dialmill.perturbers.rewording import by_model, llm
+from dialmill.perturbers.rewording.composed import Composing
+from dialmill.perturbers.rewording.composer.plan import Refusal
 from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, donors_of_file, fill, fingerprint, gap_edits, opened, speaks_plainly
 from dialmill.perturbers.rewording.task import Proposal, Task
 from dialmill.perturbers.rewording.wordings import Analysis, Wording, state_before
 from dialmill.schemas import Dialogue, SkippedTurn, Turn, apply_edits
 
-Engine = Literal["donors", "rules", "llm"]
+Engine = Literal["compose", "donors", "rules", "llm"]
+#: The voices of the composer (`composer.bank.SHARES`), "" for one drawn for each variant; and which half of its clauses may be said.
+Voice = Literal["", "plain", "chatty", "indirect", "terse", "hurried", "teen", "older", "second-language"]
+Clauses = Literal["split", "all", "train", "test"]
 #: The names of the perturbers below.
 REWRITERS = ("paraphrase", "simplification", "verbosity")
+#: What has a smaller share of words of its own says the same in the same words.
+_NEAR = 0.3
+#: Engines that take the wording of donors.
+_DONORS = frozenset({"compose", "donors"})
 S = TypeVar("S", bound="Rewriter")
 
 
@@ -36,10 +46,11 @@ class Rewriter(Perturber):
     engine: Annotated[
         Engine,
         Meta(
-            description='"donors": the wording of a paraphrase donor, another turn with the same acts and slots, and rules where there is none; '
-            '"rules" alone; "llm": a language model behind an OpenAI-compatible endpoint'
+            description='"compose": worded from acts, slots and the system turn before, out of clauses written for it, and by donors where that '
+            'can\'t be told; "donors": the wording of a paraphrase donor, another turn with the same acts and slots, and rules where there is '
+            'none; "rules" alone; "llm": a language model behind an OpenAI-compatible endpoint'
         ),
-    ] = "donors"
+    ] = "compose"
     donors_from: Annotated[
         str,
         Meta(
@@ -66,11 +77,29 @@ class Rewriter(Perturber):
             extra={"needs": {"engine": ("llm",)}},
         ),
     ] = ""
+    voice: Annotated[
+        Voice,
+        Meta(
+            description='for the engine "compose": who speaks; empty: drawn for each variant, another for each of several',
+            examples=["terse"],
+            extra={"needs": {"engine": ("compose",)}},
+        ),
+    ] = ""
+    clauses: Annotated[
+        Clauses,
+        Meta(
+            description='for the engine "compose": which clauses may be said: "train" and "test" are halves that share no wording, "split" the one '
+            "of the dialogue's split",
+            extra={"needs": {"engine": ("compose",)}},
+        ),
+    ] = "split"
     pool: PoolFile | None = state(default=None)
 
     renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from"}
     #: The instruction for a language model.
     instruction: ClassVar[str]
+    #: What the composer is to make of a turn (`composer.plan.STYLES`).
+    style: ClassVar[str] = "same"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,17 +108,25 @@ class Rewriter(Perturber):
 
     @property
     def pools(self) -> tuple[PoolRequest, ...]:
-        return (PoolRequest(DonorPool(), self.donors_from),) if self.engine == "donors" else ()
+        return (PoolRequest(DonorPool(), self.donors_from),) if self.engine in _DONORS else ()
 
     def with_pools(self: S, pools: Mapping[tuple[str, str], PoolFile]) -> S:
         return replace(self, pool=pools.get((DonorPool.name, self.donors_from)))
 
     def _find_donors(self) -> Donors | None:
-        if self.engine != "donors":
+        if self.engine not in _DONORS:
             return None
         if self.pool is None and self.donors_from not in ("input", "train"):
             return donors_of_file(self.donors_from)
         return None if self.pool is None else opened(self.pool)
+
+    def fits(self, task: Task, turn: Turn) -> bool:
+        """Whether a composed turn is what the perturber is for."""
+        return distance(task.words, words(turn.utterance, task.view.language)) >= _NEAR
+
+    def lends(self, refusal: Refusal) -> bool:
+        """Whether a turn that the composer refuses may take the wording of a donor."""
+        return True
 
     @abstractmethod
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
@@ -111,6 +148,9 @@ class Rewriter(Perturber):
                 )
         if self.engine == "llm":
             by_model.prefetch(self.model, self.prompt or self.instruction, list(tasks.values()))
+        composing = None
+        if self.engine == "compose":
+            composing = Composing(dialogue, self.style, self.voice, self.clauses, (seed, self.step), variant_of(variant))
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
         reasons: list[str] = []
@@ -118,7 +158,14 @@ class Rewriter(Perturber):
         said = ""
         for place, turn in enumerate(dialogue.turns):
             if place in tasks:
-                made = self._rewrite(tasks[place]._replace(said=said), Rng(seed, self.step, dialogue.source_id, turn.turn, variant))
+                rng = Rng(seed, self.step, dialogue.source_id, turn.turn, variant)
+                composed = composing.turn(tasks[place].view, place, rng, partial(self.fits, tasks[place])) if composing is not None else None
+                if isinstance(composed, Turn):
+                    made: Proposal | str = Proposal(composed, "composed")
+                elif isinstance(composed, Refusal) and not self.lends(composed):
+                    made = composed.reason
+                else:
+                    made = self._rewrite(tasks[place]._replace(said=said), rng)
                 if isinstance(made, Proposal):
                     turn = made.turn
                     reasons.append(f"turn {turn.turn}: {made.reason}")

@@ -1,6 +1,6 @@
-"""Rewriting by rules: phrases that say the same (frames), phrases that a terse writer drops, sentences that a wordy one adds.
+"""Rewriting by rules: phrases that say the same (frames), phrases that a terse writer drops.
 
-The tables stand in ``lexicons/LANGUAGE/{frames,drops,verbose}.tsv``. Rules see a turn as words and values (`wordings.Part`) and never touch a value.
+The tables stand in ``lexicons/LANGUAGE/{frames,drops}.tsv``. Rules see a turn as words and values (`wordings.Part`) and never touch a value.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.lexicon import words as word_set
-from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.tokens import tokens as word_tokens
 from dialmill.perturbers.rewording.donors import gap_edits
 from dialmill.perturbers.rewording.wordings import Part
-from dialmill.perturbers.typing.typography import detokenise, is_tokenised, tokenise
+from dialmill.perturbers.typing.typography import is_tokenised, tokenise
 from dialmill.schemas import Edit
 
 #: The chance that a phrase is replaced where it could be.
@@ -94,7 +93,7 @@ def frames(language: str) -> dict[str, tuple[Rule, ...]]:
     """The groups of frames.tsv, by first word, longest phrases first."""
     rules = []
     for place, cell in rows(language, "frames"):
-        if place in ("ask", "close"):
+        if place == "ask":
             continue
         cells = alternatives(cell)
         group = [parse_phrase(part.removeprefix("~"), language) for part in cells]
@@ -106,22 +105,8 @@ def frames(language: str) -> dict[str, tuple[Rule, ...]]:
 
 @lru_cache(maxsize=8)
 def _said(language: str, where: str) -> tuple[str, ...]:
-    """What may be said at a place of frames.tsv that is no group of phrases: "ask", "close"."""
+    """What may be said at a place of frames.tsv that is no group of phrases: "ask"."""
     return tuple(part for place, cell in rows(language, "frames") if place == where for part in alternatives(cell))
-
-
-def closed(text: str, language: str, rng: Rng) -> list[Edit]:
-    """The edit that ends a turn which tells something with a request for help."""
-    end = len(text.rstrip())
-    style = style_of(text)
-    gap = "" if language == "zh" else " "
-    stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
-    return [Edit(end, end, stop + gap + detokenise_unless(style, rng.choice(_said(language, "close"))))]
-
-
-def detokenise_unless(style: Style, sentence: str) -> str:
-    """A sentence of the tables, whose signs stand apart only where the text's do."""
-    return style.write(detokenise(sentence), True)
 
 
 @lru_cache(maxsize=4)
@@ -449,111 +434,3 @@ def _closed_up(text: str, parts: Sequence[Part], instead: Sequence[str | None], 
         said = whole = True
     literals.append(literal)
     return literals
-
-
-@lru_cache(maxsize=4)
-def additions(language: str) -> dict[tuple[str, str], tuple[str, ...]]:
-    """(where, to what) -> the sentences of verbose.tsv."""
-    table: dict[tuple[str, str], list[str]] = {}
-    for where, what, sentence in rows(language, "verbose"):
-        table.setdefault((where, what), []).append(sentence)
-    return {key: tuple(found) for key, found in table.items()}
-
-
-#: A turn that begins so goes on from what was said before: nothing may come between.
-_HALTING = word_set(
-    "sorry actually no nope not nah never hold again oh wait apologize apologies hmm um thank thanks thankyou great perfect but and or"
-)
-#: Words that surely are no value, and get a capital where they come to open a sentence.
-_PLAIN_STARTS = word_set("i we my our can could would is are do does what where when how the it that there please a an any in at for to from with")
-#: The remark after an opening would part what belongs together: "yes , that would be great".
-_BOUND = word_set("that thank thanks this it please i'd can could")
-
-
-def lengthened(text: str, parts: Sequence[Part], kind: str, first: bool, wanted: int, language: str, said: str, rng: Rng) -> list[Edit]:
-    """Edits that add sentences around a turn until it has about `wanted` units.
-
-    Args:
-        text, parts: the turn.
-        kind: what it does: "inform", "request", "book", "thank", "yes", "no".
-        first: whether it opens the dialogue.
-        wanted: units that the result should have at least.
-        said: what the user said before, in lower case: nobody says the same sentence twice.
-        language, rng: of the dialogue; for the choices.
-    """
-    style = style_of(text)
-    place, comma = _after_opening(text, parts, language)
-    opening = _opening_kind(text, parts, kind, first, place, comma is not None, language)
-    chosen: dict[str, str] = {}
-    size = len(parts)
-    for where in ("before", "after") if rng.chance(0.5) else ("after", "before"):
-        sentences = _unsaid(additions(language).get((where, opening if where == "before" else kind), ()), style, said)
-        if size < wanted and sentences:
-            chosen[where] = rng.choice(sentences)
-            size += len(chosen[where]) if language == "zh" else len(chosen[where].split())
-    edits: list[Edit] = []
-    gap = "" if language == "zh" else " "
-    if "before" in chosen:
-        sentence = chosen["before"]
-        if not place:
-            edits.append(Edit(0, 0, sentence + gap))
-        elif comma is not None:
-            stop = "。" if language == "zh" else "."
-            following = text[place]
-            capital = following.upper() if style.capitals and any(part.start == place and part.unit in _PLAIN_STARTS for part in parts) else following
-            end = place + (capital != following)
-            edits.append(Edit(comma, end, f"{gap if style.apart else ''}{stop}{gap}{sentence}{gap}{capital if end > place else ''}"))
-        else:
-            edits.append(Edit(place, place, sentence + gap))
-    if "after" in chosen:
-        end = len(text.rstrip())
-        stop = "" if end and text[end - 1] in ".?!。？！" else ("。" if language == "zh" else " ." if style.apart else ".")
-        edits.append(Edit(end, end, stop + gap + chosen["after"]))
-    return edits
-
-
-def words_of(text: str, language: str) -> list[Part]:
-    """A text as words alone, its values too: enough to see how it opens and how long it is."""
-    units = Cut(text, language)
-    return [Part(start, end, name) for name, (start, end) in zip(units.names, units.bounds, strict=True)]
-
-
-def _opening_kind(text: str, parts: Sequence[Part], kind: str, first: bool, place: int, comma: bool, language: str) -> str:
-    """To what kind of turn a sentence may be put before what follows the opening at `place`; "" where none may."""
-    if first and kind in ("inform", "ask", "request", "book"):
-        return "opened" if place else "first"
-    units = [part.unit for part in parts[:3]]
-    if place:
-        bound = (comma and language == "en") or any(part.start == place and part.unit in _BOUND | _HALTING for part in parts)
-    else:
-        bound = not units or units[0] in _OPENERS | _HALTING or (language == "zh" and _CONFIRMS_ZH.search(text[:2]) is not None)
-    return "" if bound or units[:2] == ["i", "apologize"] or units == ["i", "m", "sorry"] else kind
-
-
-def _unsaid(sentences: Sequence[str], style: Style, said: str) -> list[str]:
-    """Sentences of the tables as the text would write them, without those said before; all of them where all were said."""
-    written = [style.write(sentence, True) for sentence in sentences]
-    return [sentence for sentence in written if sentence.lower() not in said] or written
-
-
-_OPENING_ZH = re.compile(r"(?:嗯|好的?|啊|呀|呢|嘞|你好|您好|可以|行|谢谢|你|了|知道|太好|哦|，)+([，,。！!])")
-_CONFIRMS_ZH = re.compile(r"[嗯好行对是可没]")
-
-
-def _after_opening(text: str, parts: Sequence[Part], language: str) -> tuple[int, int | None]:
-    """Where a turn goes on after an opening such as "yes please ,": the place, and where a comma parts the two; (0, None) without one."""
-    place = 0
-    if language == "zh":
-        match = _OPENING_ZH.match(text)
-        if match is None or match.end() == len(text):
-            return 0, None
-        return match.end(), match.start(1) if match.group(1) in "，," else None
-    while place < len(parts) and parts[place].unit in _OPENERS | {"please", "there"}:
-        place += 1
-    if not place or place == len(parts):
-        return 0, None
-    between = text[parts[place - 1].end : parts[place].start]
-    sign = between.strip()[:1]
-    if sign == ",":
-        return parts[place].start, parts[place - 1].end
-    return (parts[place].start, None) if sign and sign in ".!?" else (0, None)

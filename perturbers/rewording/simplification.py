@@ -9,7 +9,7 @@ from typing import ClassVar
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, words
 from dialmill.perturbers.rewording.rewriting import Omissions
-from dialmill.schemas import apply_edits
+from dialmill.schemas import Turn, apply_edits
 
 #: A simplified turn has at most this share of the words of its source.
 _MOST = 0.9
@@ -26,8 +26,12 @@ class Simplification(Rewriter):
     """The same in fewer words: one of the shortest donors, or the turn itself, without what a terse writer leaves out."""
 
     name: ClassVar[str] = "simplification"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+    style: ClassVar[str] = "less"
     instruction: ClassVar[str] = "Say the same in as few words as possible, as a person in a hurry would type it."
+
+    def fits(self, task: Task, turn: Turn) -> bool:
+        return len(words(turn.utterance, task.view.language)) <= _MOST * len(task.words)
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         size = len(task.words)

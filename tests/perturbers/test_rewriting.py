@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from dialmill.perturbers.core import lexicon
 from dialmill.perturbers.core.contract import OptionError, Perturber, Variant
 from dialmill.perturbers.core.events import DonorWording
-from dialmill.perturbers.core.matcher import Cut
-from dialmill.perturbers.core.values import find_span, signals
+from dialmill.perturbers.core.values import find_span
 from dialmill.perturbers.rewording.donors import fill, gap_edits
 from dialmill.perturbers.rewording.paraphrase import Paraphrase
 from dialmill.perturbers.rewording.simplification import Simplification
@@ -36,7 +34,7 @@ def one(text: str, *acts: Act, perturber: Perturber, seed: int = 1, before: str 
 
 
 def test_a_donor_lends_its_words_and_this_turn_its_values() -> None:
-    perturber = Paraphrase().with_pool(HOTELS)
+    perturber = Paraphrase(engine="donors").with_pool(HOTELS)
     said = {perturber.perturb(HOTELS[0], seed).turns[0].utterance for seed in range(8)}
     assert all("cheap" in text and "north" in text for text in said)
     assert len(said) > 1
@@ -52,7 +50,7 @@ def test_a_donor_lends_its_words_and_this_turn_its_values() -> None:
 
 def test_the_own_dialogue_and_its_copies_lend_nothing() -> None:
     copy = HOTELS[1].replace(source_id="copy", dialogue_id="copy/standard/0")
-    perturber = Paraphrase().with_pool([HOTELS[1], copy])
+    perturber = Paraphrase(engine="donors").with_pool([HOTELS[1], copy])
     made = perturber.perturb(HOTELS[1], 1)
     assert perturber.draw_variant(HOTELS[1], 1, 0, set()) == Variant(made, ())
 
@@ -60,7 +58,7 @@ def test_the_own_dialogue_and_its_copies_lend_nothing() -> None:
 def test_a_wording_with_words_of_its_own_is_not_lent() -> None:
     text = "My grandmother wants a cheap hotel in the north for her jubilee ."
     odd = dialogue("odd", [("user", text, *inform("hotel", pricerange="cheap", area="north"))])
-    perturber = Paraphrase().with_pool([odd, HOTELS[0]])
+    perturber = Paraphrase(engine="donors").with_pool([odd, HOTELS[0]])
     for seed in range(5):
         assert "grandmother" not in perturber.perturb(HOTELS[0], seed).turns[0].utterance
 
@@ -84,36 +82,31 @@ def test_any_dialogue_keeps_its_values_and_spans(kind: type[Paraphrase], record:
 def test_simplification_keeps_the_thanks() -> None:
     text = one("Thank you so much for your information.", Act("thank", "general"), perturber=Simplification())
     assert re.search(r"thank", text, re.IGNORECASE)
-    assert one("that is all I needed", Act("thank", "general"), perturber=Simplification()) in ("that is all I needed", "that's all", "that 's all")
+    assert len(one("that is all I needed", Act("thank", "general"), perturber=Simplification()).split()) < 5
 
 
 @pytest.mark.parametrize("text", ["No. Thanks a lot", "Thank you", "Thanks, goodbye!"])
-def test_verbosity_adds_to_thanks_what_fits_thanks(text: str) -> None:
+def test_verbosity_gives_no_reason_for_thanks(text: str) -> None:
     for seed in range(10):
-        made = one(text, Act("thank", "general"), perturber=Verbosity(), seed=seed)
-        assert not re.search(r"meal|Take your time|trouble|look into|wait", made)
-        assert re.search(r"thank", made, re.IGNORECASE)
+        assert one(text, Act("thank", "general"), perturber=Verbosity(), seed=seed) == text
+
+
+def test_verbosity_refuses_rules_that_it_does_not_have() -> None:
+    with pytest.raises(OptionError, match="no rules that lengthen"):
+        Verbosity(engine="rules")
 
 
 @pytest.mark.parametrize("text", ["I am flying to Seattle.", "Thank you for everything.", "please book it"])
 def test_politeness_is_not_hung_on_anywhere(text: str) -> None:
     for seed in range(6):
-        made = one(text, perturber=Paraphrase(), seed=seed)
+        made = one(text, perturber=Paraphrase(engine="rules"), seed=seed)
         assert not re.search(r"Seattle, if you could|thanks\.?$.*thanks|please.*, (please|thanks)", made)
 
 
 def test_want_inside_a_frame_is_not_doubled() -> None:
     for seed in range(20):
-        made = one("I want to book a table for two.", *inform("restaurant", people="two"), perturber=Paraphrase(), seed=seed)
+        made = one("I want to book a table for two.", *inform("restaurant", people="two"), perturber=Paraphrase(engine="rules"), seed=seed)
         assert not re.search(r"would like would|like to to|want to to|would like to like", made)
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_is_added_holds_no_value(language: str) -> None:
-    for _, _, sentence in lexicon.rows(language, "verbose"):
-        found = {signal.kind for signal in signals(sentence, language, Cut(sentence, language))} - {"plain"}
-        assert not found, sentence
-        assert not re.search(r"\d", sentence)
 
 
 def test_verbosity_and_simplification_change_the_length() -> None:
@@ -132,7 +125,7 @@ def test_an_unknown_engine_or_a_model_without_name_is_refused() -> None:
     with pytest.raises(OptionError, match="needs a model"):
         Paraphrase(engine="llm")
     with pytest.raises(OptionError, match="can't be read"):
-        Paraphrase(donors_from="/nowhere/at/all.jsonl").perturb(HOTELS[0], 1)
+        Paraphrase(engine="donors", donors_from="/nowhere/at/all.jsonl").perturb(HOTELS[0], 1)
 
 
 def test_a_file_of_dialogues_lends_its_words(tmp_path: object) -> None:
@@ -142,8 +135,8 @@ def test_a_file_of_dialogues_lends_its_words(tmp_path: object) -> None:
 
     path = Path(str(tmp_path)) / "train.jsonl"
     path.write_bytes(b"".join(encode(record) + b"\n" for record in HOTELS[1:]))
-    lent = Paraphrase(donors_from=str(path)).perturb(HOTELS[0], 1)
-    assert lent.turns == Paraphrase().with_pool(HOTELS[1:]).perturb(HOTELS[0], 1).turns
+    lent = Paraphrase(engine="donors", donors_from=str(path)).perturb(HOTELS[0], 1)
+    assert lent.turns == Paraphrase(engine="donors").with_pool(HOTELS[1:]).perturb(HOTELS[0], 1).turns
 
 
 def test_the_same_key_gives_the_same_words() -> None:
@@ -178,7 +171,7 @@ def test_typography_joins_what_a_tokeniser_parted() -> None:
 
 @pytest.mark.parametrize("text", ["I 'd like to book a train on Saturday .", "I'd like to book a train on Saturday.", "i d like to book a train"])
 def test_a_contraction_is_replaced_with_its_apostrophe(text: str) -> None:
-    said = {one(text, *inform("train", day="saturday"), perturber=Paraphrase(), seed=seed) for seed in range(20)}
+    said = {one(text, *inform("train", day="saturday"), perturber=Paraphrase(engine="rules"), seed=seed) for seed in range(20)}
     assert len(said) > 1
     assert not any(re.search(r"['’] ?(wish|want|hoping)|\bI['’]?(wish|want)", text) for text in said)
 

@@ -19,7 +19,13 @@ def made(folder: Path, suite: str = "paraphrase") -> list[str]:
     return [reason.partition(": ")[2] for line in lines for step in decode(line).lineage for reason in step.reasons if reason.startswith("turn ")]
 
 
-def test_donors_come_from_the_whole_input_and_the_manifest_says_so(raddle: Path) -> None:
+#: Paraphrases by donors alone: composed ones come from nobody.
+_BY_DONORS = "perturbations.paraphrase=paraphrase:engine=donors"
+
+
+def test_donors_come_from_the_whole_input_and_the_manifest_says_so(tmp_path: Path) -> None:
+    raddle = tmp_path / "out"
+    plain("raddle", [DATA / "multiwoz21"], raddle, _BY_DONORS, "suites=paraphrase")
     donors = [origin for origin in made(raddle) if origin.startswith("paraphrase donor")]
     assert donors
     assert any("in no split" in origin for origin in donors), "dialogues that the filters refuse lend their wording too"
@@ -32,7 +38,7 @@ def test_donors_come_from_the_whole_input_and_the_manifest_says_so(raddle: Path)
 
 
 def test_the_training_split_alone_may_lend(tmp_path: Path) -> None:
-    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out", "donors_from=train", "suites=paraphrase")
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out", "donors_from=train", "suites=paraphrase", _BY_DONORS)
     donors = [origin for origin in made(tmp_path / "out") if origin.startswith("paraphrase donor")]
     assert all(origin.endswith("(train)") for origin in donors)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -40,7 +46,7 @@ def test_the_training_split_alone_may_lend(tmp_path: Path) -> None:
 
 
 def test_another_corpus_may_lend_on_every_engine(tmp_path: Path) -> None:
-    settings = [f"donors_from={DATA / 'multiwoz21'}", "suites=paraphrase,simplification"]
+    settings = [f"donors_from={DATA / 'multiwoz21'}", "suites=paraphrase,simplification", _BY_DONORS]
     plain("raddle", [DATA / "multiwoz22"], tmp_path / "plain", *settings)
     build.run(build.make_job(benchmarks.load_recipe("raddle", None, settings), [str(DATA / "multiwoz22")], str(tmp_path / "beam")))
     assert hashes(tmp_path / "plain") == hashes(tmp_path / "beam")

@@ -34,7 +34,7 @@ _CORPORA = {
 _KINDS: dict[str, tuple[Callable[[Dialogue, Dialogue], list[str]], float]] = {
     "paraphrase": (oracle.problems, 0.6),
     "simplification": (oracle.problems, 0.45),
-    "verbosity": (oracle.problems, 0.95),
+    "verbosity": (oracle.problems, 0.25),
     "disfluency": (oracle.problems, 0.35),
     "entities": (oracle.relabelled, 0.05),
 }

@@ -1,0 +1,404 @@
+"""English phrases: a turn being composed, its noun phrases with their article and its sentences about one domain, out of clauses of the bank.
+
+While a text is put together, each value is one letter of a script that English never uses; at the end the letters become the values again, and
+their places are exact.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.rewording.composer.bank import Clause, Speaker
+from dialmill.perturbers.rewording.composer.english_places import Place, place_of
+from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan
+from dialmill.perturbers.rewording.rewriting import Style, style_of
+
+#: The letter of the first value; the others follow.
+FIRST_LETTER = 0x1200
+
+
+class Part(NamedTuple):
+    """An item with where the bank words it, its letter ("" where it shows no words of the source), and the facts that conditions look at."""
+
+    item: Item
+    place: Place
+    letter: str
+    facts: frozenset[str]
+    surface: str
+    unit: str = ""
+
+
+class NounPhrase(NamedTuple):
+    """A noun phrase: its text with an article, what it says in order, what is left to say, and whether it is plural."""
+
+    text: str
+    said: list[Part]
+    rest: list[Part]
+    plural: bool
+
+
+#: Out of how many of the shortest clauses a terse speaker chooses.
+_SHORTEST = 5
+#: Slots that modify a head, in their order; and the order of what stands behind it.
+_MODS = ("pricerange", "stars", "food")
+_BEHIND = {"name": 0, "departure": 1, "destination": 2, "book people": 3, "book stay": 4, "book day": 5, "day": 6, "book time": 7}
+
+
+class Sentence(NamedTuple):
+    """A sentence, the slots it says in the order of their values, and whether it asks."""
+
+    text: str
+    slots: tuple[Part, ...] = ()
+    asks: bool = False
+
+
+_NUMBER = re.compile(r"\d{1,3}$")
+_COUNTS = frozenset(
+    ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
+)
+_CLOCK = re.compile(r"\d{1,2}(?:\s?[:.]\s?\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.|o'clock)?$|noon$|midday$", re.IGNORECASE)
+_CENTRES = frozenset(("centre", "center", "city centre", "city center", "town centre", "town center", "centre of town", "center of town"))
+_COMPASS = frozenset(["north", "south", "east", "west"])
+_PRICES = frozenset(["cheap", "moderate", "expensive", "inexpensive", "pricey", "affordable", "economical", "upscale"])
+_NO_CUISINE = frozenset(("gastropub", "steakhouse", "bistro", "pub", "unusual", "creative", "crossover", "canapes", "light bites"))
+_MASS = frozenset(("entertainment", "architecture", "sports", "multiple sports", "swimming", "nightlife", "boating", "architectural"))
+_PLURAL = re.compile(r"[a-z]{2,}(?<!s)s$")
+
+
+def _facts(slot: str, surface: str) -> frozenset[str]:
+    """What conditions may ask about a value."""
+    low = surface.lower().strip()
+    found = set()
+    if _NUMBER.match(low) or low in _COUNTS or low in ("1", "one"):
+        found.add("num")
+        found.add("one" if low in ("1", "one") else "many")
+        if low not in ("1", "one"):
+            found.add("manyv")
+    if _CLOCK.match(low):
+        found.add("time")
+    if low in _CENTRES:
+        found.add("ctr")
+    elif low in _COMPASS:
+        found.add("dir")
+    if low in _PRICES or low == "ultra high-end":
+        found.add("adj")
+    elif low in ("moderately", "cheaply", "expensively", "reasonably"):
+        found.add("adv")
+    if low not in _NO_CUISINE:
+        found.add("cui")
+    if low in _MASS:
+        found.add("mass")
+    elif _PLURAL.search(low):
+        found.add("pl")
+    else:
+        found.add("sg")
+    return frozenset(found)
+
+
+#: Slots whose values the bank words in some shapes alone.
+_SHAPES = {
+    "pricerange": ("adj", "adv"),
+    "@pricerange": ("adj",),
+    "area": ("dir", "ctr"),
+    "stars": ("num",),
+    "@stars": ("num",),
+    "book people": ("one", "many"),
+    "@people": ("one", "many"),
+    "@tickets": ("one", "many"),
+    "@rooms": ("one", "many"),
+    "book stay": ("one", "many"),
+    "@days": ("one", "many"),
+    "leaveat": ("time",),
+    "arriveby": ("time",),
+}
+_VALUE = re.compile(r"\{v(?::([a-z]+))?\}")
+_PLURAL_SPEAKER = re.compile(
+    r"\b(?:we|us|our|ours|we're|we've|we'd|we'll|husband|wife|kids|children|family|folks|friends|mates|partner|sister and i|both|the others|"
+    r"in-laws)\b",
+    re.IGNORECASE,
+)
+_LONE_SPEAKER = re.compile(r"\b(?:on my own|alone|solo|nobody else|nobody's coming)\b", re.IGNORECASE)
+#: Sentences about the past or other people's doings say nothing of how many come along.
+_VERBAL = re.compile(
+    r"(?:that|where|whose|leaving|departing|setting|arriving|picking|heading|bound|dropping|reaching|due|starting|out|boasting|rated|doing|serving|"
+    r"with a|carrying|lasting|checking|beginning|going|this)\b"
+)
+#: Frames that only a phrase in the singular fits.
+_SINGULAR_FRAME = re.compile(
+    r"(?:\b[Ii]s|\b[Tt]here's|\b[Ii]t's|\bbe|\bwas|\b[Ii]s there|'d be|it'd be) (?:still )?\{NP\}|\{NP\}(?:'s| is\b)|make that \{NP\}", re.IGNORECASE
+)
+_MIDDLE = re.compile(r"\{(?:NP|B)\}(?=[^.?!]*\w)")
+
+
+@lru_cache(maxsize=1 << 14)
+def _persona(text: str) -> str:
+    """Who may say a clause: "many", "one", or "" for anybody."""
+    return "many" if _PLURAL_SPEAKER.search(text) else "one" if _LONE_SPEAKER.search(text) else ""
+
+
+_CLAUSE = re.compile(r"(?:what|which|how|whether|if|when|where)\b")
+_KNOWING = re.compile(r"\b(?:tell me|know|learn|lmk|look up|wondering about)\b")
+
+
+class Draft:
+    """One turn being composed: clauses drawn for its speaker, phrases made of them."""
+
+    def __init__(self, context: Context, found: Plan, who: Speaker, rng: Rng, style: str) -> None:
+        self.context, self.plan, self.who, self.rng, self.style = context, found, who, rng, style
+        self.text = context.view.turn.utterance
+        self.writing: Style = style_of(self.text)
+        self.used: list[int] = []
+        self.people = context.people
+        self.parts: dict[Item, Part] = {}
+        self.lone = context.people in ("1", "one")
+        self.several = context.people not in ("", "1", "one")
+
+    # Clauses
+
+    def options(self, kind: str, place: Place | None = None, value: str = "", tag: str = "", facts: frozenset[str] = frozenset()) -> list[Clause]:
+        domain, slot = (place.domain, place.slot) if place is not None else ("*", "")
+        found = self.who.options(kind, domain, slot, value, tag, facts)
+        if self.lone:
+            return [clause for clause in found if _persona(clause.text) != "many"]
+        if self.several:
+            return [clause for clause in found if _persona(clause.text) != "one"]
+        return found
+
+    def take(self, options: list[Clause]) -> str | None:
+        clause = self.who.choose(self.rng, [one for one in options if one.key not in self.used] or options)
+        if clause is None:
+            return None
+        self.used.append(clause.key)
+        return clause.text
+
+    def pick(self, kind: str, place: Place | None = None, value: str = "", tag: str = "", facts: frozenset[str] = frozenset()) -> str | None:
+        found = self.options(kind, place, value, tag, facts)
+        if self.style == "less":
+            found = sorted(found, key=lambda clause: len(clause.text))[:_SHORTEST]
+        return self.take(found)
+
+    def said(self, sections: list[str]) -> list[Sentence] | None:
+        """A sentence of each section; None where one has none."""
+        made = []
+        for section in sections:
+            text = self.pick(section)
+            if text is None:
+                return None
+            made.append(Sentence(text))
+        return made
+
+    # Values
+
+    def part(self, item: Item) -> Part | None:
+        """The item as the bank words it; None for a shape of value that it has no words for."""
+        if item in self.parts:
+            return self.parts[item]
+        place = place_of(item.domain, item.slot, item.kind == "request")
+        if place is None:
+            return None
+        surface = self.text[item.start : item.end]
+        facts = _facts(place.name, surface) if item.shown else frozenset()
+        needs = _SHAPES.get(place.name)
+        if item.kind == "inform" and item.shown and needs and not any(need in facts for need in needs):
+            return None
+        letter = chr(FIRST_LETTER + len(self.parts)) if item.shown else ""
+        following = self.text[item.end : item.end + 8].lower().strip()
+        unit = "night" if following.startswith("night") else "day" if following.startswith("day") else ""
+        made = self.parts[item] = Part(item, place, letter, facts, surface, unit)
+        return made
+
+    def fill(self, text: str, part: Part) -> str:
+        """A clause with the value's letter in its place."""
+
+        def value(match: re.Match[str]) -> str:
+            unit = match[1]
+            if not unit:
+                return part.letter
+            word = (part.unit or "night") if unit == "night" else (part.unit or "day") if unit == "day" else unit
+            return f"{part.letter} {word}{'' if 'one' in part.facts else 's'}"
+
+        return _VALUE.sub(value, text)
+
+    def worded(self, kind: str, part: Part, tag: str = "") -> str | None:
+        """A clause of a kind for a value."""
+        told = part.item.value if not part.item.shown else ""
+        options = self.options(kind, part.place, told, tag, part.facts)
+        if part.place.name == "area" and " " in part.surface:
+            options = [clause for clause in options if "{v} of" not in clause.text and "{v} side" not in clause.text]
+        if part.surface.lower().startswith("the "):
+            options = [clause for clause in options if "the {v}" not in clause.text.lower()]
+        text = self.take(options)
+        return None if text is None else self.fill(text, part)
+
+    # Noun phrases
+
+    def noun_phrase(self, domain: str, parts: list[Part], most: int) -> NounPhrase | None:
+        """A phrase with its article; `most`: how many phrases may stand behind its head."""
+        typed = next((part for part in parts if part.place.slot == "type" and part.letter and "mass" not in part.facts), None)
+        head = typed.letter if typed is not None else self.pick("head", Place(domain, ""))
+        if head is None:
+            return None
+        bare = head.startswith("somewhere")
+        mods, left = self.modifiers([part for part in parts if part is not typed], bare)
+        posts, rest = self.behind(domain, left, most)
+        plural = typed is not None and "pl" in typed.facts
+        phrase = " ".join([*(text for text, _ in mods), head, *(text for text, _ in posts)])
+        if not plural and not bare:
+            phrase = f"a~ {phrase}"
+        said = [part for _, part in mods] + ([typed] if typed is not None else []) + [part for _, part in posts]
+        return NounPhrase(phrase, said, rest, plural)
+
+    def modifiers(self, parts: list[Part], bare: bool) -> tuple[list[tuple[str, Part]], list[Part]]:
+        """What stands before the head, and what doesn't."""
+        mods: list[tuple[str, Part]] = []
+        left: list[Part] = []
+        for part in parts:
+            slot = part.place.slot
+            text = None
+            if slot in _MODS and not bare and len(mods) < 2 and self.rng.chance(0.5 if slot == "stars" else 0.7):
+                text = self.worded("mod", part)
+            if text is None:
+                left.append(part)
+            else:
+                mods.append((text, part))
+        mods.sort(key=lambda pair: _MODS.index(pair[1].place.slot))
+        return mods, left
+
+    def behind(self, domain: str, parts: list[Part], most: int) -> tuple[list[tuple[str, Part]], list[Part]]:
+        """What stands behind the head, at most one phrase with a verb among it, as the last; and what doesn't."""
+        posts: list[tuple[str, Part]] = []
+        rest: list[Part] = []
+        verbal: tuple[str, Part] | None = None
+        for part in parts:
+            if part.item.kind == "town":
+                posts.append((f"in {part.letter}", part))
+                continue
+            kind = "npost" if part.place.slot == "name" or (part.place.slot.startswith("book ") and domain != "train") else "post"
+            text = self.worded(kind, part) if len(posts) + (verbal is not None) < most else None
+            if text is None or (_VERBAL.match(text) and verbal is not None):
+                rest.append(part)
+            elif _VERBAL.match(text):
+                verbal = (text, part)
+            else:
+                posts.append((text, part))
+        posts.sort(key=lambda pair: 1 if pair[1].item.kind == "town" else _BEHIND.get(pair[1].place.slot, 6))
+        return (posts if verbal is None else [*posts, verbal]), rest
+
+    # Sentences about one domain
+
+    def search(self, domain: str, parts: list[Part], tag: str) -> list[Sentence] | None:
+        """Sentences that say what is looked for."""
+        most = 4 if domain in ("train", "taxi") else 2
+        towns = [part for part in parts if part.item.kind == "town"]
+        named = [part for part in parts if part.place.slot == "name"] if not towns else []
+        if named and (len(parts) == 1 or self.rng.chance(0.5)):
+            mark = "choose" if self.offered_name(named[0]) else "first"
+            text = self.worded("say", named[0], mark)
+            if text is None:
+                return None
+            others = self.says([part for part in parts if part is not named[0]])
+            return None if others is None else [Sentence(text, (named[0],)), *others]
+        if tag == "later" and not towns and len(parts) <= 2 and self.rng.chance(0.5):
+            says = self.says(parts)
+            if says is not None:
+                return says
+        made = self.noun_phrase(domain, parts, most)
+        if made is None:
+            return None if towns else self.says(parts)
+        phrase, said, rest, plural = made.text, made.said, made.rest, made.plural
+        frames = self.options("open", Place(domain, ""), "", tag)
+        if plural:
+            frames = [frame for frame in frames if not _SINGULAR_FRAME.search(frame.text)]
+        if len(said) > 2 or len(phrase) > 40:
+            frames = [frame for frame in frames if not _MIDDLE.search(frame.text)]
+        frame = self.take(frames)
+        if frame is None:
+            return None
+        opened = Sentence(frame.replace("{NP}", phrase), tuple(said), "?" in frame)
+        says = self.says(rest)
+        return None if says is None else [opened, *says]
+
+    def says(self, parts: list[Part]) -> list[Sentence] | None:
+        """A sentence for each."""
+        made = []
+        for part in parts:
+            kind = "bsay" if part.place.slot.startswith("book ") else "say"
+            text = self.worded(kind, part) or (self.worded("say", part) if kind == "bsay" else None) or self.worded("short", part)
+            if text is None:
+                return None
+            made.append(Sentence(text, (part,), "?" in text))
+        return made
+
+    def offered_name(self, part: Part) -> bool:
+        before = self.context.before
+        low = part.item.value.lower()
+        return before is not None and (low in before.utterance.lower() or part.surface.lower() in before.utterance.lower())
+
+    def booking(self, domain: str, parts: list[Part], asked: bool) -> list[Sentence] | None:
+        """Sentences that give the details of a booking; `asked`: the user asks for it, and doesn't only tell them."""
+        rank = {"book people": 0, "book stay": 1, "book day": 2, "book time": 3}
+        parts = sorted(parts, key=lambda part: rank.get(part.place.slot, 4))
+        if asked:
+            inside: list[str] = []
+            said: list[Part] = []
+            rest: list[Part] = []
+            verbal = False
+            for part in parts:
+                text = self.worded("bpost", part) if len(inside) < 4 else None
+                if text is None or (_VERBAL.match(text) and verbal):
+                    rest.append(part)
+                    continue
+                verbal = verbal or bool(_VERBAL.match(text))
+                inside.append(text)
+                said.append(part)
+            frames = self.options("bookframe", Place(domain, ""))
+            if len(inside) > 1:
+                frames = [frame for frame in frames if not _MIDDLE.search(frame.text)]
+            frame = self.take(frames)
+            if frame is None or not inside:
+                return None
+            says = self.says(rest)
+            opened = Sentence(frame.replace("{B}", " ".join(inside)), tuple(said), "?" in frame)
+            return None if says is None else [opened, *says]
+        if len(parts) == 1:
+            text = self.worded("short", parts[0])
+            return None if text is None else [Sentence(text, (parts[0],))]
+        return self.says(parts)
+
+    def requests(self, parts: list[Part]) -> list[Sentence] | None:
+        """Questions."""
+        made: list[Sentence] = []
+        left = list(parts)
+        if len(left) <= 2 and self.rng.chance(0.55 if len(left) == 2 else 0.7):
+            for part in left:
+                text = self.pick("ask", part.place)
+                if text is None:
+                    return None
+                made.append(Sentence(text, (part,), True))
+            return made
+        phrases = []
+        for part in left:
+            text = self.pick("item", part.place)
+            if text is None:
+                text = self.pick("ask", part.place)
+                if text is None:
+                    return None
+                made.append(Sentence(text, (part,), True))
+                continue
+            phrases.append((text, part))
+        if phrases:
+            wordy = any(_CLAUSE.match(text) for text, _ in phrases)
+            phrases.sort(key=lambda pair: bool(_CLAUSE.match(pair[0])))
+            frames = self.options("askframe")
+            if wordy:
+                frames = [frame for frame in frames if _KNOWING.search(frame.text)]
+            frame = self.take(frames)
+            if frame is None:
+                return None
+            listed = [text for text, _ in phrases]
+            joined = listed[0] if len(listed) == 1 else ", ".join(listed[:-1]) + f" and {listed[-1]}"
+            made.insert(0, Sentence(frame.replace("{L}", joined), tuple(part for _, part in phrases), True))
+        return made

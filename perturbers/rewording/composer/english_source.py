@@ -1,0 +1,232 @@
+"""The certificate over an English source turn: its items must account for every word and value, every number for its unit, and the new state.
+
+What nothing accounts for ("same", "instead", "if", a number without a label) is a meaning that no label has.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from dialmill.perturbers.core.values import VALUE_CLASSES, Located
+from dialmill.perturbers.rewording.composer.english_places import OWN, family, place_of, words_for
+from dialmill.perturbers.rewording.composer.plan import Context, Item
+from dialmill.schemas import Turn
+
+#: Words that stand before "one" where it is no number.
+_BEFORE_ONE = frozenset(["that", "this", "the", "which", "nice", "good", "a", "any"])
+_BEHIND_ONE = frozenset(["that", "which", "with", "in", "on"])
+_BEHIND_ANY = frozenset(["in", "with", "like", "that", "for", "on", "around"])
+_UNITS = {
+    "people": frozenset(["people", "person", "persons", "guests", "guest", "adults"]),
+    "stay": frozenset(["night", "nights", "day", "days"]),
+    "stars": frozenset(["star", "stars"]),
+    "rooms": frozenset(["room", "rooms"]),
+    "tickets": frozenset(["ticket", "tickets", "seat", "seats"]),
+}
+#: What a unit beside a number may stand beside, as the word lists name the slots.
+_UNIT_OF = {
+    "people": frozenset(("book people", "@people", "@tickets")),
+    "stay": frozenset(("book stay", "@days")),
+    "stars": frozenset(("stars", "@stars")),
+    "rooms": frozenset(("@rooms",)),
+    "tickets": frozenset(("@tickets", "book people", "@people")),
+}
+_COUNTED = frozenset().union(*_UNIT_OF.values())
+_FROM, _TO = frozenset(["from", "leaving", "departing"]), frozenset(("to", "for", "into", "in"))
+#: Words of a longer surface that say no more than the value in it: "the centre of town", "moderately priced".
+_SHAPE = frozenset(["the", "of", "town", "city", "part", "side", "end", "area", "priced", "price", "range", "in"])
+_WORD = re.compile(r"\w+")
+
+
+def failed(before: Turn | None) -> bool:
+    """Whether a system turn says that nothing was found, or that a booking failed."""
+    return before is not None and any(act.act in ("nooffer", "nobook", "notify failure", "notify_failure") for act in before.acts)
+
+
+@lru_cache(maxsize=4096)
+def bare(text: str) -> str:
+    """Letters and digits alone, without an article, for names that are written apart or together."""
+    return re.sub(r"[^a-z0-9]|^the\b", "", text.lower())
+
+
+def offered_value(before: Turn | None, value: str) -> bool:
+    low = bare(value)
+    return before is not None and (
+        any(act.value and low in bare(act.value) for act in before.acts) or (len(low) > 4 and low in bare(before.utterance))
+    )
+
+
+def unaccounted(context: Context, items: list[Item], used: set[int]) -> str | None:
+    """A word or value that neither values nor items account for."""
+    places = _accounted(context, items, used)
+    if isinstance(places, str):
+        return places
+    unsaid = _unsaid(context, items)
+    if unsaid is not None:
+        return unsaid
+    known = _known_words(context, items)
+    names, bounds = context.view.units.names, context.view.units.bounds
+    for place, name in enumerate(names):
+        start, end = bounds[place]
+        if name in known or any(first < end and start < last for first, last in places):
+            continue
+        if not _says_nothing(context, names, place):
+            return f"unlabelled: {name}"
+    return _loose(context, items, places, known)
+
+
+def _accounted(context: Context, items: list[Item], used: set[int]) -> list[tuple[int, int]] | str:
+    """The places of values that items show, or the value that none does."""
+    view = context.view
+    text = view.turn.utterance
+    shown = [(item.start, item.end) for item in items if item.shown]
+    careless = any(item.kind == "dontcare" for item in items)
+    places: list[tuple[int, int]] = []
+    for number, located in enumerate(view.located):
+        if number not in used:
+            if located.slot == "choice" or text[located.start : located.end].lower() == "one":
+                continue
+            if not (located.how == "dontcare" and careless) and not _repeats(text, located, shown, view.located, used):
+                return f"unlabelled: {located.slot}"
+        places.append((located.start, located.end))
+    for start, end in view.hidden:
+        around = [(first, last) for first, last in shown if first < end and start < last]
+        if not around or not _SHAPE.issuperset(_WORD.findall(f"{text[start : around[0][0]]} {text[around[0][1] : end]}".lower())):
+            return "unlabelled: value inside a value"
+        places.append((start, end))
+    return places
+
+
+def _unsaid(context: Context, items: list[Item]) -> str | None:
+    """A request whose words the turn doesn't have."""
+    names = context.view.units.names
+    # What tells of one slot asks for no other: "price range" beside a value is no question for the price.
+    told: frozenset[str] = frozenset()
+    if "?" not in context.view.turn.utterance:
+        told = told.union(*[_told(item) for item in items])
+    for item in items:
+        if item.kind == "request" and (_cues(item) - told).isdisjoint(names):
+            return f"request_unsaid: {item.slot}"
+    return None
+
+
+def _cues(item: Item) -> frozenset[str]:
+    place = place_of(item.domain, item.slot, True)
+    return words_for().get(f"ask:{place.name}" if place else "", frozenset())
+
+
+def _known_words(context: Context, items: list[Item]) -> frozenset[str]:
+    """The words that the items account for."""
+    words = words_for()
+    none: frozenset[str] = frozenset()
+    allowed = [words["empty"], *(words.get(f"kind:{item.kind}", none) for item in items)]
+    domains = {item.domain for item in items if item.domain}
+    if context.before is not None and not domains & OWN:
+        domains |= {act.domain for act in context.before.acts}
+    allowed += [words.get(f"domain:{family(domain)}", none) for domain in domains]
+    own = any(item.domain in OWN for item in items)
+    if not own or any(item.kind in ("book", "inform", "goal", "intent") for item in items):
+        allowed.append(words["kind:book"])
+    for item in items:
+        if item.kind in ("inform", "dontcare"):
+            place = place_of(item.domain, item.slot)
+            allowed.append(words.get(f"slot:{place.name}", none) if place else none)
+        elif item.kind == "request":
+            allowed.append(_cues(item))
+    return none.union(*allowed)
+
+
+def _says_nothing(context: Context, names: list[str], place: int) -> bool:
+    """Whether a word says nothing where it stands: the "one" of "that one", "instead" after a failure, "anything in"."""
+    name = names[place]
+    earlier = names[place - 1] if place else ""
+    following = names[place + 1] if place + 1 < len(names) else ""
+    if name == "one":
+        return earlier in _BEFORE_ONE or following in _BEHIND_ONE
+    if name in ("anything", "something"):
+        return following in _BEHIND_ANY
+    return (name == "instead" and failed(context.before)) or (name == "if" and following == "possible")
+
+
+def _loose(context: Context, items: list[Item], places: list[tuple[int, int]], known: frozenset[str]) -> str | None:
+    """A value of the closed lexicon, or a negation, that no item accounts for."""
+    view = context.view
+    kinds = {item.kind for item in items}
+    denies = bool(kinds & {"no", "end", "dontcare", "declinebook", "declineintent", "alts"}) or any(
+        item.kind == "inform" and item.value == "no" for item in items
+    )
+    for signal in view.signals:
+        if any(first < signal.end and signal.start < last for first, last in places):
+            continue
+        surface = view.turn.utterance[signal.start : signal.end].lower()
+        if signal.kind == "negation" and not denies:
+            return "unlabelled: negation"
+        if signal.kind in VALUE_CLASSES and surface != "one" and not (surface in known and signal.kind in ("type", "price", "food", "day")):
+            return f"unlabelled: {signal.kind}={signal.value}"
+    return None
+
+
+def _told(item: Item) -> frozenset[str]:
+    """The words that go with what an item informs of."""
+    place = place_of(item.domain, item.slot) if item.kind in ("inform", "dontcare") and item.slot not in ("leaveat", "arriveby") else None
+    return words_for().get(f"slot:{place.name}", frozenset()) if place is not None else frozenset()
+
+
+def _repeats(text: str, located: Located, shown: list[tuple[int, int]], others: tuple[Located, ...], used: set[int]) -> bool:
+    """Whether a value only says again what an item shows."""
+    surface = text[located.start : located.end].lower()
+    return (located.how == "boolean" and any(others[number].slot == located.slot for number in used)) or any(
+        text[start:end].lower() == surface for start, end in shown if (start, end) != (located.start, located.end)
+    )
+
+
+def misplaced(context: Context, items: list[Item]) -> str | None:
+    """A number beside a unit that belongs to another slot, or a place after a word that says the opposite."""
+    names, bounds = context.view.units.names, context.view.units.bounds
+    for item in items:
+        if not item.shown or item.kind != "inform":
+            continue
+        place = place_of(item.domain, item.slot)
+        if place is None:
+            continue
+        after = next((name for name, (start, _) in zip(names, bounds, strict=True) if start >= item.end), "")
+        earlier = [name for name, (_, end) in zip(names, bounds, strict=True) if end <= item.start][-2:]
+        for unit, words in _UNITS.items():
+            if after in words and place.name in _COUNTED and place.name not in _UNIT_OF[unit]:
+                return f"unit: {item.slot} beside {after}"
+        last = earlier[-1] if earlier else ""
+        if place.name in ("departure", "@from") and last in _TO and not set(earlier[:-1]) & _FROM:
+            return f"unit: {item.slot} after {last}"
+        if place.name in ("destination", "@to") and last in _FROM:
+            return f"unit: {item.slot} after {last}"
+        if place.slot == "leaveat" and ({"arrive", "arriving", "arrives", "by"} & set(earlier) and "leave" not in names and "leaving" not in names):
+            return f"unit: {item.slot} after {last}"
+        if place.slot == "arriveby" and {"after", "leave", "leaving", "depart", "departing"} & set(earlier):
+            return f"unit: {item.slot} after {last}"
+    return None
+
+
+def _named_before(context: Context, name: str) -> bool:
+    """Whether the system named this before the turn: who asks for facts then asks for those of what was named."""
+    low = bare(name)
+    turns = context.view.dialogue.turns
+    return any(low in bare(turn.utterance) for turn in turns if turn.speaker == "system" and turn.turn < context.view.turn.turn)
+
+
+def beyond(context: Context, items: list[Item]) -> str | None:
+    """A state that changes by more than the items say; what the system offered and the user accepts counts as said."""
+    told = {(item.domain, item.slot) for item in items if item.kind in ("inform", "dontcare")}
+    accepts = any(item.kind in ("yes", "select", "right", "book", "request", "goal", "recommend") or item.slot.startswith("book ") for item in items)
+    for cell in context.view.turn.state:
+        slot = cell.slot.replace("_", " ")
+        if (cell.domain, slot) in told or any((cell.domain, cell.slot, value) in context.state for value in cell.values):
+            continue
+        if all(value in ("not mentioned", "none", "") for value in cell.values):
+            continue
+        if accepts and any(offered_value(context.before, value) for value in cell.values):
+            continue
+        if accepts and (slot == "name" or cell.domain not in OWN) and any(_named_before(context, value) for value in cell.values):
+            continue
+        return f"state_beyond_acts: {slot}"
+    return None

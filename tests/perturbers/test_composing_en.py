@@ -1,0 +1,167 @@
+"""The English composer: its bank, what it refuses, and what must hold of every turn that it words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from dialmill.perturbers.core.lexicon import alternatives, rows
+from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
+from dialmill.perturbers.rewording.composed import as_turn
+from dialmill.perturbers.rewording.composer.bank import SHARES, BankError, Clause, Section, load, parse, voices_in_order, words_of
+from dialmill.perturbers.rewording.composer.compose import compose, speaker
+from dialmill.perturbers.rewording.composer.plan import STYLES, Composed, Context, Refusal
+from dialmill.perturbers.rewording.paraphrase import Paraphrase
+from dialmill.perturbers.rewording.verbosity import Verbosity
+from dialmill.schemas import Act, Dialogue, Turn
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle import damaged_values, misaligned_spans, unreverted_edits
+from tests.strategies import dialogues
+from tests.talk import dialogue, inform
+
+_BANK = load("en")
+
+
+def _sections() -> list[tuple[Section, tuple[Clause, ...]]]:
+    return sorted(_BANK.sections.items())
+
+
+def _contexts(talk: Dialogue) -> list[Context]:
+    locator = Locator(talk)
+    return [Context(locator.view(turn), talk.turns[place - 1] if place else None) for place, turn in enumerate(talk.turns) if turn.speaker == "user"]
+
+
+def _made(talk: Dialogue, place: int = 0, style: str = "same", voice: str = "plain", seed: int = 1, half: str = "") -> Composed | Refusal:
+    return compose(_contexts(talk)[place], speaker("en", voice, half), Rng(seed), style)
+
+
+def test_the_bank_is_as_large_as_asked() -> None:
+    assert len(_BANK.clauses()) >= 2500
+    assert sum(len(found) for section, found in _sections() if section.kind == "why") >= 400
+
+
+def test_no_clause_brings_a_value_of_its_own() -> None:
+    """Words of the closed lexicon are values: a clause with one would add it. What a facility or an intent is called is no value."""
+    for section, clauses in _sections():
+        for clause in clauses:
+            text = re.sub(r"\{[^}]*\}", "", clause.text)
+            found = {signal.value for signal in signals(text, "en", Cut(text, "en")) if signal.kind in VALUE_CLASSES} - {"vegetarian"}
+            assert not found or section.kind == "do", (section, clause.text)
+
+
+def test_no_wording_is_in_both_halves_and_both_can_say_everything() -> None:
+    halves: dict[str, str] = {}
+    for section, clauses in _sections():
+        for clause in clauses:
+            assert halves.setdefault(words_of(clause.text), clause.half) == clause.half
+        if len({clause.key for clause in clauses}) > 7:
+            assert {clause.half for clause in clauses} == {"train", "test"}, section
+
+
+@pytest.mark.parametrize(("kind", "cue"), [("thank", "thank"), ("thankend", "thank"), ("thankmeh", "thank"), ("bye", "bye"), ("yes", "confirm")])
+def test_clauses_show_their_act(kind: str, cue: str) -> None:
+    words = {name: set(alternatives(cell)) for name, cell in rows("en", "cues")}[cue]
+    for clause in _BANK.find(kind):
+        assert words & set(re.findall(r"\w+", clause.text.lower())), clause.text
+
+
+def test_clauses_ask_for_their_slot() -> None:
+    cues = {name: set(words.split()) for name, words in rows("en", "composer_words") if name.startswith("ask:")}
+    for section, clauses in _sections():
+        if section.kind in ("ask", "item"):
+            words = cues.get(f"ask:{section.slot or section.domain}")
+            for clause in clauses:
+                assert words is None or words & set(re.findall(r"\w+", clause.text.lower())), (section, clause.text)
+
+
+def test_a_bank_says_where_it_cannot_be_read() -> None:
+    with pytest.raises(BankError, match=r"x\.txt, line 1"):
+        list(parse("no heading above me", "x.txt"))
+    with pytest.raises(BankError, match="no voice has the letter 'q'"):
+        list(parse("[thank]\nq|Thanks.", "x.txt"))
+
+
+def test_variants_of_a_dialogue_differ_in_voice() -> None:
+    assert sorted(voices_in_order((1, "d"))) == sorted(SHARES)
+    assert len({voices_in_order((1, str(number)))[0] for number in range(60)}) > 4
+
+
+_TALK = dialogue(
+    "en",
+    [
+        (
+            "user",
+            "I need a cheap restaurant in the north that serves indian food .",
+            *inform("restaurant", pricerange="cheap", area="north", food="indian"),
+        ),
+        ("system", "Royal Spice is one . Shall I book it ?", Act("recommend", "restaurant", "name", "Royal Spice"), Act("offerbook", "restaurant")),
+        ("user", "Yes , book a table for 4 people on friday .", *inform("restaurant", **{"book people": "4", "book day": "friday"})),
+        ("system", "Booked . Anything else ?", Act("reqmore", "general")),
+        ("user", "What is the postcode and the phone number ?", Act("request", "restaurant", "post"), Act("request", "restaurant", "phone")),
+        ("system", "CB4 3BA . Anything else ?", Act("reqmore", "general")),
+        ("user", "No , that is all , thank you .", Act("thank", "general")),
+    ],
+)
+
+
+@given(
+    st.integers(0, 3),
+    st.sampled_from(sorted(SHARES)),
+    st.integers(0, 10_000),
+    st.sampled_from(("", "train", "test")),
+    st.sampled_from(STYLES),
+)
+def test_values_stand_exact_and_acts_are_kept(place: int, voice: str, seed: int, half: str, style: str) -> None:
+    made = _made(_TALK, place, style, voice, seed, half)
+    if style == "more" and place == 3:
+        assert isinstance(made, Refusal)
+        return
+    assert isinstance(made, Composed), made
+    context = _contexts(_TALK)[place]
+    turn = context.view.turn
+    for spot in made.placed:
+        assert made.text[spot.start : spot.end] == turn.utterance[spot.source_start : spot.source_end]
+    assert not re.search(r"[{}~\u1200-\u12ff]|  |\ba [aeio]\w*\b(?! of)", made.text), made.text
+    variant = as_turn(context.view, made)
+    assert isinstance(variant, Turn)
+    assert not damaged_values(turn, variant) and not misaligned_spans(turn, variant) and not unreverted_edits(turn, variant)
+    low = made.text.lower()
+    if place == 2:
+        assert re.search("postcode", low) and re.search("phone|number|call", low)
+    if place == 3:
+        assert re.search(r"\b(?:thank|thanks|thx|ta|cheers|ty|tysm|appreciate|obliged)\w*\b", low)
+
+
+@pytest.mark.parametrize(
+    ("text", "acts", "reason"),
+    [
+        ("I want the same restaurant in the north .", inform("restaurant", area="north"), "unlabelled: same"),
+        ("A room for 3 people in the north please .", inform("hotel", area="north"), "unlabelled"),
+        ("I need it in the north if that has free wifi .", inform("hotel", area="north"), "unlabelled"),
+        ("I 'll be there 4 nights in the north .", inform("hotel", **{"area": "north", "book people": "4"}), "unlabelled: nights"),
+        ("I do not want the north .", inform("hotel", area="north"), "unlabelled: not"),
+        ("Take me from ely .", inform("train", destination="ely"), "unlabelled: from"),
+        ("Hello there , can you help ?", (Act("request", "hotel", "phone"),), "request_unsaid: phone"),
+    ],
+)
+def test_what_no_label_says_is_refused(text: str, acts: tuple[Act, ...], reason: str) -> None:
+    made = _made(dialogue("x", [("user", text, *acts)]))
+    assert isinstance(made, Refusal) and made.reason.startswith(reason), made
+
+
+@pytest.mark.parametrize("kind", [Paraphrase, Verbosity])
+@given(record=dialogues(), seed=st.integers(0, 2))
+def test_any_dialogue_is_worded_or_refused(kind: type[Paraphrase], record: Dialogue, seed: int) -> None:
+    made = kind(voice="chatty").perturb(record, seed)
+    for source, turn in zip(record.turns, made.turns, strict=True):
+        if source.original is None and turn.speaker == "user":
+            assert not damaged_values(source, turn) and not misaligned_spans(source, turn) and not unreverted_edits(source, turn)
+
+
+def test_an_unknown_voice_is_refused() -> None:
+    with pytest.raises(ValueError, match="voice must be one of"):
+        speaker("en", "pirate")
