@@ -18,8 +18,9 @@ from dialmill.schemas.edits import minimal_edits
 _TRIES = 4
 #: Names of slots that say how many come along, by their last word.
 _COUNTED = ("people", "seats", "riders", "passengers", "travelers", "adults", "party size", "group size")
-#: Split of a dialogue -> the half of the clauses that it may say: no wording is met in training and in testing.
-_HALVES = {"train": "train", "valid": "test", "test": "test", "test_hard": "test"}
+#: Split of a dialogue -> the half of the clauses that it may say: no wording is met in training and in testing. One in no split is for testing, as
+#: the command has it.
+_HALVES = {"train": "train"}
 
 
 class Composing:
@@ -29,14 +30,14 @@ class Composing:
         dialogue: whose turns are worded.
         style: "same", "less" or "more" (`composer.plan.STYLES`).
         voice: a voice, or "" for one drawn for the variant; several variants of a dialogue have different ones.
-        clauses: "split", the half of the clauses that belongs to the dialogue's split (all where it is in none); "all", "train" or "test".
+        clauses: "split", the half of the clauses that belongs to the dialogue's split; "all", "train" or "test".
         key: what the choice of a voice comes from (seed, step).
         variant: its number.
     """
 
     def __init__(self, dialogue: Dialogue, style: str, voice: str, clauses: str, key: tuple[object, ...], variant: int) -> None:
         self._dialogue, self._style = dialogue, style
-        half = _HALVES.get(dialogue.split or "", "") if clauses == "split" else "" if clauses == "all" else clauses
+        half = _HALVES.get(dialogue.split or "", "test") if clauses == "split" else "" if clauses == "all" else clauses
         if not voice:
             order = bank.voices_in_order((*key, dialogue.source_id))
             voice = order[variant % len(order)]

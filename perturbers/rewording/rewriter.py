@@ -89,10 +89,10 @@ class Rewriter(Perturber):
         Clauses,
         Meta(
             description='for the engine "compose": which clauses may be said: "train" and "test" are halves that share no wording, "split" the one '
-            "of the dialogue's split",
+            "of the dialogue's split (test, where it is in none), for training on variants too",
             extra={"needs": {"engine": ("compose",)}},
         ),
-    ] = "split"
+    ] = "all"
     pool: PoolFile | None = state(default=None)
 
     renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from"}
