@@ -9,6 +9,7 @@ FLOORS = ("schemas", "perturbers", "pipelines")
 INSIDE = [f"dialmill.{name}" for floor in FLOORS for name in (floor, *(f"{floor}.{inner}" for inner in find_packages(floor)))]
 
 setup(
-    packages=[*find_packages("src"), *INSIDE],
-    package_dir={"dialmill": "src/dialmill", **{f"dialmill.{floor}": floor for floor in FLOORS}},
+    packages=[*find_packages("src"), *INSIDE, "dialmill.samples"],
+    # The small corpora come along, for `--input sample:NAME`.
+    package_dir={"dialmill": "src/dialmill", "dialmill.samples": "data", **{f"dialmill.{floor}": floor for floor in FLOORS}},
 )

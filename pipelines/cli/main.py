@@ -1,4 +1,4 @@
-"""The command line. Exit codes: 0 done, 1 the input or the run is at fault, 2 wrong usage."""
+"""The command line. Exit codes: 0 done, 1 the input or the run is at fault, 2 wrong usage, 130 interrupted (143 by a request to end)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from dialmill.pipelines.core.errors import DialmillError, UsageError
 from dialmill.schemas.version import VERSION
 
 _INTERRUPTED = "interrupted; nothing was written"
+#: The signal that ended the run, where one did.
+_ENDED_BY = [signal.SIGINT]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that can't show Chinese gets escapes, not a crash
             stream.reconfigure(errors="backslashreplace")
-    options = _parser(words).parse_args(words)
+    options = parser_of(words).parse_args(words)
     try:
         with _ended_as_interrupted():
             code: int = options.run(options, beam_options)
@@ -44,12 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return _fail(_INTERRUPTED, 1)
+        return _interrupted()
     except OSError as error:
         return _fail(f"{error.filename or 'the run'}: {error.strerror or error}; nothing was written", 1)
     except Exception as error:
         if str(error).startswith("KeyboardInterrupt"):  # as Beam tells it of its stages
-            return _fail(_INTERRUPTED, 1)
+            return _interrupted()
         if os.environ.get("DIALMILL_TRACEBACK"):
             raise
         about = " ".join(str(error).split())
@@ -64,11 +67,24 @@ def _ended_as_interrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def end(number: int, frame: object) -> None:
+        _ENDED_BY[0] = signal.Signals(number)
+        raise KeyboardInterrupt
+
+    _ENDED_BY[0] = signal.SIGINT
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _interrupted() -> int:
+    """Tells of the end, and of what needn't be done again: transcripts and models' answers are kept one by one, as they are made."""
+    cache = os.environ.get("DIALMILL_CACHE") or str(Path.home() / ".cache" / "dialmill")
+    kept = f"; transcripts and models' answers are cached in {cache}, and a rerun continues from them" if Path(cache).is_dir() else ""
+    return _fail(_INTERRUPTED + kept, 128 + _ENDED_BY[0])
 
 
 def _fail(message: str, code: int) -> int:
@@ -95,18 +111,19 @@ COMMANDS = {
     "report": Command("report", "write an output folder's report.html again"),
     "show": Command("show", "a source dialogue and its variants side by side"),
     "list": Command("list", "what this installation knows"),
+    "completion": Command("completion", "a script that completes commands and options in bash, zsh or tcsh"),
 }
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of these words. Only the module of the command they name is loaded: most are needed by one command alone."""
+def parser_of(words: Sequence[str], every: bool = False) -> argparse.ArgumentParser:
+    """The parser of these words. Only the module of the command they name is loaded, since most are needed by one command alone; or `every` one."""
     parser = argparse.ArgumentParser(prog="dialmill", description="Mills dialogue corpora into benchmark data sets.")
     parser.add_argument("--version", action="version", version=f"dialmill {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     named = next((word for word in words if not word.startswith("-")), None)
     for name, command in COMMANDS.items():
         of_command = commands.add_parser(name, help=command.about)
-        if name == named:
+        if every or name == named:
             module = importlib.import_module(f"dialmill.pipelines.cli.{command.module}")
             module.add_options(of_command)
             of_command.set_defaults(run=module.run)

@@ -8,10 +8,19 @@ import sys
 from dialmill.pipelines.cli.options import add_output_options, check_file, seed, write_json
 from dialmill.pipelines.core.recipe import Recipe
 
+_INPUT = "files, zips, folders, URLs or patterns of a corpus; sample:NAME is a small one that comes along"
+
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """The options of every run."""
-    parser.add_argument("--input", dest="inputs", nargs="+", required=True, metavar="PATH", help="files, zips or folders of a published corpus")
+    parser.add_argument(
+        "--input",
+        dest="inputs",
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help=_INPUT,
+    )
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder to make; whole or absent")
     parser.add_argument("--format", metavar="SOURCE", help="the source's format; inferred without (`dialmill list sources`)")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the run seed (default 1)")
@@ -21,6 +30,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
     parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
     parser.add_argument("--keep-audio", action="store_true", help="leave the audio of speech suites beside them, in dialogues/SUITE/audio")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the resolved recipe and the inputs before the run")
     parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the graph, and stop")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a key of the recipe; repeatable")
     add_output_options(parser)
@@ -45,7 +55,7 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
     if options.dry_run:
         print(build.describe(job, beam_options))
         return 0
-    if not options.quiet:
+    if options.verbose and not options.quiet:
         print(build.recipe_text(job), file=sys.stderr)
     manifest = build.run(job, beam_options, quiet=options.quiet)
     write_json(options, manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import os
 import re
 from collections import Counter
@@ -130,7 +131,26 @@ def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:
     return roles[:1]
 
 
+#: What stands before the name of a small corpus that comes with dialmill.
+SAMPLE = "sample:"
+
+
+def _sample(path: str) -> str:
+    """Where a corpus of ours lies, by "sample:NAME".
+
+    Raises:
+        InputError: there is none of that name; the message lists those there are.
+    """
+    root = importlib.resources.files("dialmill.samples")
+    known = sorted(one.name for one in root.iterdir() if one.is_dir() and not one.name.startswith(("_", ".")))
+    if path.removeprefix(SAMPLE) not in known:
+        raise InputError(path, "is no corpus that comes with dialmill", f"there are: {', '.join(known)}")
+    return str(root / path.removeprefix(SAMPLE))
+
+
 def _expand(path: str) -> list[_Candidate]:
+    if path.startswith(SAMPLE):
+        path = _sample(path)
     if files.is_pattern(path):
         found = files.matches(path)
         if not found:

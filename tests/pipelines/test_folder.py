@@ -78,7 +78,7 @@ def test_an_interrupted_run_cleans_up_and_says_so(number: int, source: Path, tmp
     process = _start(source, tmp_path / "new/out")
     process.send_signal(number)
     _, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (1, "dialmill: interrupted; nothing was written\n")
+    assert process.returncode == 128 + number and said.startswith("dialmill: interrupted; nothing was written")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 
@@ -88,7 +88,7 @@ def test_an_interrupt_inside_a_stage_is_no_fault(source: Path, tmp_path: Path, m
 
     monkeypatch.setattr("dialmill.pipelines.stages.perturb.Perturb.process", interrupted)
     result = call("build", "splits", "--input", source, "--output", tmp_path / "new/out", "--quiet")
-    assert (result.code, result.err) == (1, "dialmill: interrupted; nothing was written\n")
+    assert result.code == 130 and result.err.startswith("dialmill: interrupted; nothing was written")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 

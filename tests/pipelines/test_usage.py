@@ -10,7 +10,7 @@ from dialmill.pipelines import build
 from dialmill.pipelines.benchmarks.plain.splits import Splits
 
 from .test_bad_input import refused
-from .tools import DATA, call, corpus, manifest, spawn, talk
+from .tools import DATA, call, corpus, hashes, manifest, spawn, talk
 
 INPUT = ("--input", DATA / "multiwoz21")
 
@@ -216,7 +216,7 @@ def test_json_is_all_that_is_printed_and_quiet_prints_nothing(tmp_path: Path) ->
     source = corpus(tmp_path / "in", {"d1": talk(1)})
     command = ("build", "splits", "--input", source, "--output", tmp_path / "out", "--overwrite")
     spoken = call(*command)
-    assert "written:" in spoken.out and "warning:" in spoken.err and "benchmark: splits" in spoken.err
+    assert "written:" in spoken.out and "warning:" in spoken.err and "train_size" not in spoken.err
     result = call(*command, "--json", "-")
     assert json.loads(result.out) == manifest(tmp_path / "out")
     assert call(*command, "--json", tmp_path / "made.json", "--quiet") == (0, "", "")
@@ -248,3 +248,26 @@ def test_an_unknown_schema_of_a_release_is_an_error_before_the_run(tmp_path: Pat
     result = call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out")
     assert result.code == 1 and "'dialog' for release/all.jsonl" in result.err and "table.tsv" not in result.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sample_is_an_input(tmp_path: Path) -> None:
+    for name, source in (("a", "sample:multiwoz21"), ("b", DATA / "multiwoz21")):
+        assert call("build", "splits", "--input", source, "--output", tmp_path / name, "--quiet").code == 0
+    assert hashes(tmp_path / "a") == hashes(tmp_path / "b")
+    unknown = call("build", "splits", "--input", "sample:multiwoz99", "--output", tmp_path / "c")
+    assert unknown.code == 1 and "multiwoz21" in unknown.err and "multiwoz99" in unknown.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command_and_option(shell: str) -> None:
+    made = call("completion", shell)
+    assert made.code == 0, made.err
+    for word in ("perturb", "predict-baseline", "overwrite", "gold"):
+        assert word in made.out
+
+
+def test_the_recipe_is_printed_where_it_is_asked_for(tmp_path: Path) -> None:
+    words = ["build", "splits", "--input", "sample:multiwoz21", "--overwrite", "--output", tmp_path / "out"]
+    assert "train_size" not in call(*words).err
+    assert "train_size" in call(*words, "-v").err
+    assert "train_size" in call(*words, "--dry-run").out

@@ -1,0 +1,1 @@
+"""The small corpora that come with dialmill: `--input sample:NAME`."""
