@@ -132,7 +132,7 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
             "choosing subsets": ChooseSubsets(recipe, seed),
             "signing for overlaps": SignRecords(),
             "writing records": WriteRecords(recipe, job.shards),
-            "releasing": Release(benchmark, recipe, seed, job.shards),
+            "releasing": Release(benchmark, recipe, seed, job.shards, tuple(one.path for one in job.inputs if one.role == "other")),
         }
     )
 

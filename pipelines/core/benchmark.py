@@ -69,11 +69,13 @@ class ReleaseContext:
         recipe: the resolved recipe of the run.
         seed: the seed of the run.
         counters: where a release counts what it leaves out; those of the worker.
+        side_files: the paths of the input's files that no source reads, such as databases, sorted.
     """
 
     recipe: Recipe
     seed: int
     counters: Counters
+    side_files: tuple[str, ...] = ()
 
     def hides_labels(self, record: Dialogue) -> bool:
         """Whether the labels of a record are written apart from its inputs: it is a test record, and the recipe holds labels out."""

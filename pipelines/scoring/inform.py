@@ -54,18 +54,31 @@ class Database:
         InputError: no such files, or damaged ones.
     """
 
+    entities: dict[str, list[dict[str, str]]]
+
     def __init__(self, path: str) -> None:
-        self.entities: dict[str, list[dict[str, str]]] = {}
-        for file in sorted(Path(path).glob("*_db.json")):
-            try:
-                rows = parse(file.read_bytes())
-            except JsonError as error:
-                raise InputError(str(file), str(error), "download it again") from None
-            if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-                domain = file.name.split("_")[0]
-                self.entities[domain] = [{_slot(key): str(value) for key, value in row.items() if isinstance(value, (str, int))} for row in rows]
+        self.entities = Database.of({str(file): file.read_bytes() for file in sorted(Path(path).glob("*_db.json"))}).entities
         if not self.entities:
             raise InputError(path, "holds no DOMAIN_db.json with a list of entities", "expected is MultiWOZ' db folder")
+
+    @classmethod
+    def of(cls, contents: Mapping[str, bytes]) -> Database:
+        """From files by path, whose names say the domains; what is no list of objects has no entities.
+
+        Raises:
+            InputError: a damaged file.
+        """
+        made = cls.__new__(cls)
+        made.entities = {}
+        for path, data in contents.items():
+            try:
+                rows = parse(data)
+            except JsonError as error:
+                raise InputError(path, str(error), "download it again") from None
+            if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+                domain = re.split(r"[/\\!]", path)[-1].split("_")[0]
+                made.entities[domain] = [{_slot(key): str(value) for key, value in row.items() if isinstance(value, (str, int))} for row in rows]
+        return made
 
     def find(self, domain: str, constraints: Mapping[str, frozenset[str]]) -> set[int]:
         """The numbers of the entities that fit."""

@@ -21,15 +21,16 @@ class Release(Stage):
         recipe: the resolved recipe of the run.
         seed: the seed of the run.
         shards: into how many parts each file is written.
+        side_files: the input's files that no source reads.
     """
 
     tags = ("out", "record")
 
-    def __init__(self, benchmark: Benchmark, recipe: Recipe, seed: int, shards: int) -> None:
-        self.benchmark, self.recipe, self.seed, self.shards = benchmark, recipe, seed, shards
+    def __init__(self, benchmark: Benchmark, recipe: Recipe, seed: int, shards: int, side_files: tuple[str, ...] = ()) -> None:
+        self.benchmark, self.recipe, self.seed, self.shards, self.side_files = benchmark, recipe, seed, shards, side_files
 
     def process(self, element: DialogueRecords, side: object = None) -> Iterable[tuple[str, Any]]:
-        context = ReleaseContext(self.recipe, self.seed, self.counters)
+        context = ReleaseContext(self.recipe, self.seed, self.counters, self.side_files)
         few = [FEW] if element.few else []
         for record in element.records:
             subsets = [HARD] if record.dialogue_id in element.hard else few

@@ -167,7 +167,7 @@ def test_raddle_release_holds_the_turns_of_the_records(raddle: Path) -> None:
                 for record in due
                 for turn, answer in zip(record.turns, record.turns[1:], strict=False)
             )
-            said = {" ".join(turn.utterance.split()) for record in due for turn in record.turns if turn.speaker == "user"}
+            said = {" ".join(turn.utterance.lower().split()) for record in due for turn in record.turns if turn.speaker == "user"}
             assert all(item["history"][-1].removeprefix("user : ") in said for item in items)
     assert (raddle / "release/standard/hotel.train.soloist.json").exists()
     assert not (raddle / "release/typos/hotel.train.soloist.json").exists(), "perturbed copies are test sets"

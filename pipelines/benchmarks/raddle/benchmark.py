@@ -3,7 +3,7 @@
 One release file for each suite and domain, ``release/SUITE/DOMAIN.{train,test}.soloist.json``: a JSON array of turns with `history`, `belief`,
 `kb`, `reply`, and `name`; the turns of the `ood` suite that are out of domain have `dp` "dp : out_of_domain".
 Belief states of a single domain leave the domain out ("belief : area = east ; stars = 4"); responses are delexicalised with
-SOLOIST's special tokens ("[hotel_name]", "[value_time]"). `kb` needs a database count that dialogues don't hold, and is empty.
+SOLOIST's special tokens ("[hotel_name]", "[value_time]"). `kb` counts rows of the databases in the input (DOMAIN_db.json); without them it is empty.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import re
 from collections.abc import Iterable
 
 import msgspec
+from dialmill.pipelines.benchmarks.raddle.recipe import RaddleRecipe
 from dialmill.pipelines.benchmarks.raddle.scorer import RaddleScorer
+from dialmill.pipelines.benchmarks.raddle.turns import database, soloist_turns
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext
 from dialmill.pipelines.core.predictor import Predictor
+from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Out
-from dialmill.pipelines.scoring.soloist import delexicalised, one_line
-from dialmill.schemas import Dialogue, Turn
-from dialmill.schemas.dialogue import OOS
+from dialmill.schemas import Dialogue
 from dialmill.schemas.kinds import ANY, FileKind
 
 #: The domains that the tasks are about.
@@ -42,6 +43,9 @@ class Raddle(Benchmark):
         FileKind("soloist-labels", ([{"belief": ANY, "reply": ANY}],)),
     )
 
+    def recipe(self) -> type[Recipe]:
+        return RaddleRecipe
+
     def scorer(self) -> type[Scorer]:
         return RaddleScorer
 
@@ -52,7 +56,8 @@ class Raddle(Benchmark):
         if record.split not in ("train", "test"):
             return
         file = f"{record.suite}/{_file_name(record.domains)}.{record.split}.soloist.json"
-        turns = soloist_turns(record)
+        assert isinstance(context.recipe, RaddleRecipe)
+        turns = soloist_turns(record, context.recipe.turns_form, database(context.side_files))
         if not turns:
             return
         if context.hides_labels(record):
@@ -85,39 +90,6 @@ class Raddle(Benchmark):
 def _file_name(domains: tuple[str, ...]) -> str:
     """A safe file name for what a dialogue is about: its domain, or several joined by "+" where the recipe takes such dialogues."""
     return "+".join(_UNSAFE.sub("_", domain) for domain in sorted(domains)) or "no_domain"
-
-
-def soloist_turns(dialogue: Dialogue) -> list[dict[str, object]]:
-    """One entry for each user turn that has an answer, the history up to it as the (perturbed) dialogue has it."""
-    single = len(dialogue.domains) == 1
-    history: list[str] = []
-    found: list[dict[str, object]] = []
-    for turn, answer in zip(dialogue.turns, dialogue.turns[1:], strict=False):
-        history.append(f"{turn.speaker} : {one_line(turn.utterance)}")
-        if turn.speaker == "user" and answer.speaker == "system":
-            found.append(
-                {
-                    "history": list(history),
-                    "belief": belief(turn, single),
-                    "kb": "",
-                    "reply": f"system : {delexicalised(answer, dialogue.domains)}",
-                    "name": dialogue.source_id,
-                    # SOLOIST's optional policy: what the detection of out-of-domain turns is scored on.
-                    **({"dp": "dp : out_of_domain"} if OOS in turn.labels else {}),
-                }
-            )
-    return found
-
-
-def belief(turn: Turn, single: bool) -> str:
-    """The belief state after a turn as SOLOIST writes it; "belief : none" when empty."""
-    domains: dict[str, list[str]] = {}
-    for entry in turn.state:
-        domains.setdefault(entry.domain, []).append(f"{entry.slot} = {one_line(entry.values[0])}")
-    if single:
-        slots = [slot for slots in domains.values() for slot in slots]
-        return "belief : " + (" ; ".join(slots) or "none")
-    return "belief : " + (" | ".join(f"{domain} " + " ; ".join(slots) for domain, slots in domains.items()) or "none")
 
 
 def _joined(items: list[dict[str, object]]) -> bytes:
