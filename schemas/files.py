@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from dialmill.schemas.archives import too_large
 from dialmill.schemas.flow import load_yaml
 from dialmill.schemas.kinds import CORE, FileKind, by_content, by_name
 from dialmill.schemas.records import validate_line, validate_record, validator
@@ -158,6 +159,10 @@ def _zip(path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
                 report.add([Problem("", f"holds {len(members)} JSON files, one is expected: unpack it and validate the files")])
                 return
             report.path += "!" + members[0]
+            problem = too_large(archive.getinfo(members[0]))
+            if problem is not None:
+                report.add([Problem("", f"{problem}; set DIALMILL_MAX_UNPACKED to read it all the same")])
+                return
             _document(archive.read(members[0]), Path(members[0]), report, kinds)
     except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted
         report.add([Problem("", "is no zip archive, or cut off" if isinstance(error, zipfile.BadZipFile) else str(error))])

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from dialmill.pipelines.cli.options import add_output_options, check_file, seed, write_json
 from dialmill.pipelines.core.recipe import Recipe
+from dialmill.schemas import archives
 
 _INPUT = "files, zips, folders, URLs or patterns of a corpus; sample:NAME is a small one that comes along"
+
+
+def max_unpacked(text: str) -> int:
+    """A size for ``--max-unpacked``.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    try:
+        return archives.size_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +40,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the run seed (default 1)")
     parser.add_argument("--limit", type=int, metavar="N", help="a sample of N dialogues, the same on every run with this seed")
     parser.add_argument("--recipe", metavar="FILE", help="YAML that changes the packaged recipe; the recipe of a manifest is one")
+    parser.add_argument("--max-unpacked", type=max_unpacked, metavar="SIZE", help="take zip members of up to this size at any ratio (default 2G)")
     parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
     parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
     parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
@@ -51,6 +66,8 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
     from dialmill.pipelines import build
 
     check_file(options.json_file)
+    if options.max_unpacked is not None:
+        os.environ[archives.VARIABLE] = str(options.max_unpacked)  # workers in other processes inherit it
     job = build.make_job(recipe, options.inputs, options.output, options.seed, options.format, options.overwrite, options.allow_missing)
     if options.dry_run:
         print(build.describe(job, beam_options))

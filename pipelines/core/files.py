@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dialmill.pipelines.core.errors import InputError
+from dialmill.schemas.archives import too_large
 
 #: Separates a zip and its member in the path of an input: "val.json.zip!val.json".
 MEMBER = "!"
@@ -116,6 +117,7 @@ def read_bytes(path: str) -> bytes:
     try:
         if member:
             with open_zip(archive) as opened:
+                _check_member(archive, opened, member)
                 return opened.read(member)
         if is_remote(archive):
             with _told(archive):
@@ -145,8 +147,10 @@ def read_head(path: str, count: int) -> bytes:
         if not member:
             with Path(path).open("rb") as stream:
                 return stream.read(count)
-        with open_zip(archive) as opened, opened.open(member) as unpacked:
-            return unpacked.read(count)
+        with open_zip(archive) as opened:
+            _check_member(archive, opened, member)
+            with opened.open(member) as unpacked:
+                return unpacked.read(count)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(path, f"is damaged: {error}", "download it again") from None
     except OSError as error:
@@ -193,6 +197,13 @@ def open_zip(path: str) -> Iterator[zipfile.ZipFile]:
             raise InputError(path, problem, "download it again") from None
         with opened:
             yield opened
+
+
+def _check_member(path: str, archive: zipfile.ZipFile, member: str) -> None:
+    """Raises `InputError` for a member that would fill the memory."""
+    problem = too_large(archive.getinfo(member))
+    if problem is not None:
+        raise InputError(path, problem, "if it is what you want to read, raise the limit with --max-unpacked SIZE")
 
 
 def list_files(folder: str, skip: Callable[[Path], bool] | None = None) -> list[str]:
