@@ -22,7 +22,7 @@ from tests.scoring.making import score, write_lines
 BUILDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "splits": ("multiwoz21", ()),
     "perturb": ("risawoz", ("suites=standard,typos", "perturbations.typos=typos")),
-    "raddle": ("multiwoz21", ("suites=standard,typos,ood", "donors_from=train")),
+    "raddle": ("multiwoz21", ("suites=standard,typos,ood",)),
     "dstc9-track1": ("multiwoz21", ()),
     "noesis-ubuntu": ("ubuntu_irc", ("links=annotated",)),
     "noesis-advising": ("advising", ("partials=60",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from pathlib import Path
@@ -59,8 +60,8 @@ def test_every_user_turn_of_train_is_an_instance(english: Path) -> None:
     assert len(read(english / "release/data/train/labels.json")) == users
     found = read(english / "release/data_eval/test/labels.json")
     sources = [label["source"] for label in found if label["target"]]
-    assert set(sources) == {"multiwoz21", "unseen", "spoken"}
-    for source, suite in (("multiwoz21", "knowledge"), ("unseen", "unseen")):
+    assert set(sources) == {"multiwoz", "sf_written", "sf_spoken"}
+    for source, suite in (("multiwoz", "knowledge"), ("sf_written", "unseen")):
         dialogues = [one for one in records(english, suite, "test") if any("knowledge_seeking" in turn.labels for turn in one.turns)]
         assert sources.count(source) == len(dialogues), "one target of each test dialogue"
 
@@ -80,7 +81,7 @@ def test_what_the_official_checker_asks(english: Path) -> None:
 def test_nothing_of_the_unseen_side_is_known_to_train(english: Path) -> None:
     known = KnowledgeBase.from_dict(read(english / "release/data/knowledge.json"))
     test = read(english / "release/data_eval/test/labels.json")
-    unseen = targets([label for label in test if label["source"] in ("unseen", "spoken")])
+    unseen = targets([label for label in test if label["source"] in ("sf_written", "sf_spoken")])
     assert unseen and all(known.find(*one) is None for one in unseen)
     assert any(domain == "attraction" for domain, _, _ in unseen) and "attraction" not in known.domains
     train = read(english / "release/data/train/labels.json") + read(english / "release/data/val/labels.json")
@@ -96,7 +97,7 @@ def test_a_share_of_one_base_is_held_out(chinese: Path) -> None:
     whole = KnowledgeBase.from_dict(read(chinese / "release/data_eval/knowledge.json"))
     assert 0 < len(known) < len(whole)
     test = read(chinese / "labels/release/data_eval/test/labels.json")
-    assert all(known.find(*one) is None for one in targets([label for label in test if label["source"] == "unseen"]))
+    assert all(known.find(*one) is None for one in targets([label for label in test if label["source"] == "sf_written"]))
     assert not (chinese / "release/data_eval/test/labels.json").exists()
     for record in records(chinese, "knowledge", "test"):
         assert not any(turn.knowledge or turn.labels for turn in record.turns)
@@ -122,7 +123,7 @@ def _shorter(labels: list[Any]) -> None:
 
 
 def _leak(labels: list[Any]) -> None:
-    one = next(label for label in labels if label["target"] and label["source"] == "unseen")
+    one = next(label for label in labels if label["target"] and label["source"] == "sf_written")
     one["knowledge"] = [{"domain": "taxi", "entity_id": "*", "doc_id": 1}]
 
 
@@ -224,3 +225,28 @@ def test_subsets_are_data_roots(english: Path, tmp_path: Path) -> None:
     for gold in ((english, "--split", "test_hard"), (release / "test_hard/data_eval",)):
         scored = call("score", "dstc9-track1", "--gold", *gold, "--predictions", guesses, "--json", "-")
         assert scored.code == 0 and json.loads(scored.out)["counts"], scored.err
+
+
+def test_spoken_logs_have_hypotheses_on_request(tmp_path: Path) -> None:
+    """As DSTC10 Track 2: the first is the text, scores fall, all differ; written turns and the system's have none."""
+    plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "out", "nbest=5", "suites=standard,knowledge,unseen,spoken")
+    folder = tmp_path / "out/release/data_eval/test"
+    assert call("validate", folder / "logs.json", "--schema", "dstc9-logs").code == 0
+    logs, labels = (json.loads((folder / name).read_text("utf-8")) for name in ("logs.json", "labels.json"))
+    lists = []
+    for log, label in zip(logs, labels, strict=True):
+        for turn in log:
+            if label["source"] == "sf_spoken" and turn["speaker"] == "U":
+                texts, scores = [one["hyp"] for one in turn["nbest"]], [one["score"] for one in turn["nbest"]]
+                assert texts[0] == turn["text"] and len(set(texts)) == len(texts) <= 5
+                assert all(one > other for one, other in itertools.pairwise(scores)) and scores[0] < 0
+                lists.append(texts)
+            else:
+                assert "nbest" not in turn
+    assert sum(len(texts) >= 3 for texts in lists) > 0.8 * len(lists) > 0
+
+
+def test_labels_of_another_corpus_name_it(tmp_path: Path) -> None:
+    plain("dstc9-track1", [DATA / "risawoz"], tmp_path / "out", "suites=standard,knowledge", "label_sources={}")
+    labels = json.loads((tmp_path / "out/release/data_eval/test/labels.json").read_text("utf-8"))
+    assert labels and {label["source"] for label in labels} == {"risawoz"}

@@ -2,7 +2,7 @@
 
 Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that its checker and scorer run with ``--dataroot`` on either folder:
 ``release/data/{knowledge,output_schema}.json`` with ``train`` and ``val``, ``release/data_eval`` with ``test``; each split has `logs.json` and
-`labels.json` in one order. The labels of test say in `source` where they come from: the corpus, or the suite of the unseen side.
+`labels.json` in one order. The labels of test say in `source` where they come from: multiwoz, or sf_written and sf_spoken of the unseen side.
 ``release/data_twins`` repeats the test instances whose question an entity spoken of earlier answers as well. ``release/few_shot`` and
 ``release/test_hard`` hold such data roots for the few-shot dialogues of train and the hard ones of test.
 """
@@ -82,8 +82,9 @@ class Dstc9Track1(Benchmark):
             split = str(record.split)
             if record.suite != SEEN and split != "test":
                 continue
-            source = (record.source if record.suite == SEEN else record.suite) if split == "test" else None
-            found = list(instances(record, source))
+            source = recipe.label_source(record.suite, record.source) if split == "test" else None
+            nbest = recipe.nbest if recipe.nbest and record.suite in recipe.spoken() else 0
+            found = list(instances(record, source, nbest, context.seed))
             counted.entered += len(found)
             if not any(SEEKING in turn.labels for turn in record.turns):
                 context.counters.reject("instances", "dialogue_without_question", len(found))

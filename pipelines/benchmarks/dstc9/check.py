@@ -175,4 +175,5 @@ def check_release(root: Path) -> tuple[list[str], list[str]]:
 
 def _unseen(root: Path) -> frozenset[str]:
     manifest = json.loads((root / "manifest.json").read_bytes())
-    return frozenset(manifest["recipe"]["suites"]) - {"standard", SEEN}
+    names = manifest["recipe"].get("label_sources", {})
+    return frozenset(names.get(suite, suite) for suite in manifest["recipe"]["suites"] if suite not in ("standard", SEEN))

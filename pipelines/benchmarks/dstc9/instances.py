@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.insertion.knowledge import SEEKING, TWIN, entity_label
+from dialmill.pipelines.benchmarks.dstc9.nbest import hypotheses
 from dialmill.pipelines.benchmarks.dstc9.recipe import Dstc9Recipe
 from dialmill.schemas import Dialogue
 
@@ -16,23 +17,27 @@ _SPEAKERS = {"user": "U", "system": "S"}
 class Instance(NamedTuple):
     """One element of logs.json and the element of labels.json that belongs to it; `ambiguous` where an earlier entity answers the question too."""
 
-    log: list[dict[str, str]]
+    log: list[dict[str, Any]]
     label: dict[str, Any]
     ambiguous: bool
 
 
-def instances(dialogue: Dialogue, source: str | None = None) -> Iterable[Instance]:
+def instances(dialogue: Dialogue, source: str | None = None, nbest: int = 0, seed: int = 1) -> Iterable[Instance]:
     """The instances of a dialogue, in its order.
 
     Args:
         dialogue: a dialogue with knowledge-seeking turns.
         source: what labels say of where they come from; None leaves it out, as train and val do.
+        nbest: hypotheses of each user turn, as spoken logs may have them; 0 for none.
+        seed: of the hypotheses.
     """
-    log: list[dict[str, str]] = []
+    log: list[dict[str, Any]] = []
     for turn, after in zip(dialogue.turns, (*dialogue.turns[1:], None), strict=True):
         log.append({"speaker": _SPEAKERS[turn.speaker], "text": turn.utterance})
         if turn.speaker != "user":
             continue
+        if nbest:
+            log[-1]["nbest"] = hypotheses(dialogue, turn, nbest, seed)
         label: dict[str, Any] = {"target": SEEKING in turn.labels}
         if label["target"]:
             label["knowledge"] = [

@@ -17,6 +17,8 @@ from dialmill import perturbers
 
 #: The suite with the dialogues' own entities; all others of a build are the unseen side, and have test data alone.
 SEEN = "knowledge"
+#: What the release calls the corpus that it began from.
+_MULTIWOZ = "multiwoz"
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,25 @@ class Dstc9Recipe(Recipe):
         dict[str, Annotated[float, Meta(ge=0)]],
         Meta(description="other instances for each knowledge-seeking one, by split", examples=[{"train": 1.5}], extra={"unit": "instances"}),
     ] = field(default_factory=dict)
+
+    label_sources: Annotated[
+        dict[str, str],
+        Meta(
+            description="what the labels of test say in `source`, by suite; the corpus' own entities are multiwoz where it is MultiWOZ, and a suite "
+            "that is not named has its own name",
+            examples=[{"unseen": "sf_written", "spoken": "sf_spoken", "shifted": "cambridge"}],
+        ),
+    ] = field(default_factory=lambda: {"unseen": "sf_written", "spoken": "sf_spoken"})
+    nbest: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=20,
+            description="hypotheses beside each user turn of spoken logs, as DSTC10 has them; 0 for none",
+            examples=[10],
+            extra={"unit": "hypotheses"},
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         if len(self.knowledge) > 2:
@@ -125,6 +146,19 @@ class Dstc9Recipe(Recipe):
         if not isinstance(link, Entities) or self.apart or not self.knowledge:
             return False
         return any(entity_id != WHOLE_DOMAIN for base in self.bases() if base is not None for _, entity_id in base.entities)
+
+    def label_source(self, suite: str, corpus: str) -> str:
+        """What the labels of test say of where they come from, of a suite and the corpus that its dialogues are of."""
+        if suite in self.label_sources:
+            return self.label_sources[suite]
+        if suite != SEEN:
+            return suite
+        return _MULTIWOZ if corpus.startswith(_MULTIWOZ) else corpus
+
+    def spoken(self) -> frozenset[str]:
+        """The suites with a speech link, whose turns were recognised."""
+        links = {suite.name: getattr(suite.perturber, "links", (suite.perturber,)) for suite in super().suite_plan()}
+        return frozenset(name for name, chain in links.items() if any(link.name == "speech" for link in chain))
 
     def test_only(self, domains: Sequence[str]) -> bool:
         return not set(domains).isdisjoint(self.unseen_domains)
