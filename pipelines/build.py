@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -52,9 +52,20 @@ _COUNTERS = "counters.msgpack"
 
 
 def make_job(
-    recipe: Recipe, paths: Sequence[str], output: str, seed: int = 1, source: str | None = None, overwrite: bool = False, allow_missing: bool = False
+    recipe: Recipe,
+    paths: Sequence[str],
+    output: str,
+    seed: int = 1,
+    source: str | None = None,
+    overwrite: bool = False,
+    allow_missing: bool = False,
+    fields: Mapping[str, str] | None = None,
 ) -> Job:
     """A job from what the user named; looks at the input files and tells their formats apart.
+
+    Args:
+        source: the name of the input's format, None to tell it apart.
+        fields: our name of a field -> the input's, for one's own data.
 
     Raises:
         DialmillError: unusable input or output.
@@ -63,7 +74,8 @@ def make_job(
     for path in paths:
         if not files.is_remote(path) and not files.is_remote(output) and Path(path).resolve().is_relative_to(Path(output).resolve()):
             raise DialmillError(f"{output}: holds the input {path}, which replacing it would delete; name another folder with --output")
-    found = find_inputs(paths, source, allow_missing)
+    chosen = registry.chosen(source, fields or {})
+    found = find_inputs(paths, chosen, allow_missing)
     for name in recipe.simulated:
         packaged = str(importlib.resources.files("dialmill.pipelines.sources") / "simulated" / f"{name}.json")
         found += [replace(one, number=len(found), shown=f"simulated/{name}.json") for one in find_inputs([packaged], name)]
@@ -73,6 +85,8 @@ def make_job(
         if request.source not in (pools.FROM_INPUT, pools.FROM_TRAIN)
     }
     sources = {name: registry.get(name) for name in sorted({one.source for part in (found, *corpora.values()) for one in part})}
+    if chosen is not None:
+        sources[chosen.name] = chosen
     job = Job(benchmarks.get(recipe.benchmark), recipe, seed, tuple(found), sources, output, overwrite, corpora)
     _check_sources(job)
     _check_schemas(job)
@@ -321,6 +335,8 @@ def summary(made_manifest: dict[str, Any], output: str) -> str:
     for suite in made_manifest["recipe"]["suites"]:
         counts = ", ".join(f"{split} {made.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES)
         lines.append(f"{suite}: {counts}")
+    if told := manifest.located(made_manifest["notes"]):
+        lines.append(told)
     rejected = sum(sum(stage["rejected"].values()) for stage in made_manifest["stages"] if stage["name"] in ("read", "filter", "split"))
     lines.append(f"rejected: {rejected:,} (reasons in {output}/rejects and {output}/README.md)")
     lines.append(f"written: {output}")

@@ -29,6 +29,21 @@ def seed(text: str) -> int:
 seed.__name__ = "int"  # what argparse calls a value that doesn't fit
 
 
+def fields(text: str) -> dict[str, str]:
+    """Names of fields, "text=utterance,id=call", as a dict.
+
+    Raises:
+        ArgumentTypeError: it isn't of that form, or names one twice.
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, text.split(",")):
+        ours, equals, theirs = (word.strip() for word in part.partition("="))
+        if not equals or not ours or not theirs or ours in found:
+            raise argparse.ArgumentTypeError(f"expected OURS=YOURS, each of ours once, found {part.strip()!r}")
+        found[ours] = theirs
+    return found
+
+
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command that has a result."""
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from dialmill.pipelines.cli.options import add_output_options, check_file, seed, write_json
+from dialmill.pipelines.cli.options import add_output_options, check_file, fields, seed, write_json
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.schemas import archives
 
@@ -37,6 +37,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder to make; whole or absent")
     parser.add_argument("--format", metavar="SOURCE", help="the source's format; inferred without (`dialmill list sources`)")
+    parser.add_argument(
+        "--map", dest="fields", type=fields, default={}, metavar="OURS=YOURS,...", help="your names of fields: text=utterance,id=call"
+    )
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the run seed (default 1)")
     parser.add_argument("--limit", type=int, metavar="N", help="a sample of N dialogues, the same on every run with this seed")
     parser.add_argument("--recipe", metavar="FILE", help="YAML that changes the packaged recipe; the recipe of a manifest is one")
@@ -68,7 +71,9 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
     check_file(options.json_file)
     if options.max_unpacked is not None:
         os.environ[archives.VARIABLE] = str(options.max_unpacked)  # workers in other processes inherit it
-    job = build.make_job(recipe, options.inputs, options.output, options.seed, options.format, options.overwrite, options.allow_missing)
+    job = build.make_job(
+        recipe, options.inputs, options.output, options.seed, options.format, options.overwrite, options.allow_missing, options.fields
+    )
     if options.dry_run:
         print(build.describe(job, beam_options))
         return 0

@@ -8,9 +8,10 @@ came from, which is an outer join; `Source.parse` makes the record from them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
+from dialmill.pipelines.core.errors import UsageError
 from dialmill.schemas import Dialogue
 from dialmill.schemas.kinds import FileKind
 
@@ -35,7 +36,7 @@ class Piece(NamedTuple):
 
 
 class Source(ABC):
-    """One corpus release. Subclasses hold no state; register them in `dialmill.pipelines.sources.registry`."""
+    """One corpus release. Subclasses hold no state but what `chosen` sets; register them in `dialmill.pipelines.sources.registry`."""
 
     name: ClassVar[str]
     language: ClassVar[str]
@@ -43,6 +44,19 @@ class Source(ABC):
     about: ClassVar[str]  #: one line for `dialmill list sources`
     #: The kinds of its files that `dialmill validate` holds to a schema.
     kinds: ClassVar[tuple[FileKind, ...]] = ()
+
+    def chosen(self, fields: Mapping[str, str]) -> Source:
+        """The source as it is when the user names it (`--format`), with the user's own names of fields (`--map`).
+
+        Args:
+            fields: our name of a field -> the input's.
+
+        Raises:
+            UsageError: its fields have fixed names, or it has no such field.
+        """
+        if fields:
+            raise UsageError(f"--map names the fields of one's own data, and {self.name} is a format with fields of its own")
+        return self
 
     @abstractmethod
     def role(self, path: str, head: str) -> Role | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
@@ -56,6 +57,7 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
             *layout.warnings,
             *job.startup_warnings,
             *_shortfalls(counters),
+            *_unlocated(counters),
             *(one for path, measured in audited.items() for one in suspicions(path, measured)),
             *_flaws(counters),
             *_rejections(counters),
@@ -83,6 +85,24 @@ def wording_warnings(counters: Counters) -> list[str]:
 
 #: The notes that have a warning of their own.
 _ABSENT, _SHORT = "listed_but_absent", "pool_short"
+#: Slot values that the input gives, and those of them that were found in their texts.
+_VALUES, _LOCATED = "slot_values", "slot_values_located"
+_OWN = (_ABSENT, _SHORT, _VALUES, _LOCATED)
+
+
+def _unlocated(counters: Counters) -> list[str]:
+    """How many of the input's slot values were found in their texts, where some were not."""
+    told = located(counters.notes)
+    return [told] if told and counters.notes.get(_LOCATED, 0) < counters.notes[_VALUES] else []
+
+
+def located(notes: Mapping[str, int]) -> str:
+    """How many of the slot values that the input gives without a place were found in their texts, in words; "" where it gives none."""
+    given, found = notes.get(_VALUES, 0), notes.get(_LOCATED, 0)
+    if not given:
+        return ""
+    rest = "" if found == given else "; the others are in rejects/ or unlabelled: their turns keep act and state, and have no span"
+    return f"{found:,} of {given:,} slot values located{rest}"
 
 
 def _shortfalls(counters: Counters) -> list[str]:
@@ -96,7 +116,7 @@ def _shortfalls(counters: Counters) -> list[str]:
 
 def _flaws(counters: Counters) -> list[str]:
     """The remarks about the sources, in one line."""
-    flaws = [f"{name} {number}" for name, number in sorted(counters.notes.items()) if name not in (_ABSENT, _SHORT)]
+    flaws = [f"{name} {number}" for name, number in sorted(counters.notes.items()) if name not in _OWN]
     return [f"the sources have flaws that were handled by rule: {', '.join(flaws)}"] if flaws else []
 
 

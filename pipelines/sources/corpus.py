@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import RecordError, UsageError
@@ -18,7 +18,9 @@ from dialmill.schemas import Dialogue
 _Beside = dict[tuple[str, str], list[Piece]]
 
 
-def open_corpus(paths: Sequence[str], source: str | None, rejected: Callable[[Reject], None]) -> Iterator[Dialogue]:
+def open_corpus(
+    paths: Sequence[str], source: str | None, rejected: Callable[[Reject], None], fields: Mapping[str, str] | None = None
+) -> Iterator[Dialogue]:
     """The dialogues of a corpus, in the order of its files.
 
     One file with dialogues is held at a time, and what the other files say (acts, lists of splits) as a whole.
@@ -27,12 +29,14 @@ def open_corpus(paths: Sequence[str], source: str | None, rejected: Callable[[Re
         paths: files, zips and folders, local or remote.
         source: the name of the format, None to tell it apart.
         rejected: is called with every record that can't be used.
+        fields: our name of a field -> the input's, for one's own data.
 
     Raises:
         DialmillError: the files can't be used, at once; damage inside one that its beginning didn't show, when it is reached.
     """
-    inputs = find_inputs(paths, source)
-    sources = {name: registry.get(name) for name in sorted({one.source for one in inputs})}
+    chosen = registry.chosen(source, fields or {})
+    inputs = find_inputs(paths, chosen)
+    sources = {name: chosen or registry.get(name) for name in sorted({one.source for one in inputs})}
     for one in inputs:
         if isinstance(sources[one.source], MessageSource):
             raise UsageError(f"{one.shown} is a log of many conversations; `dialmill disentangle` makes dialogues of it, which this takes")

@@ -15,14 +15,14 @@ from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import DialmillError, InputError
 from dialmill.pipelines.core.folders import is_whole
 from dialmill.pipelines.core.inputs import InputFile
-from dialmill.pipelines.core.source import Role
+from dialmill.pipelines.core.source import Role, Source
 from dialmill.pipelines.sources import registry
+from dialmill.pipelines.sources.peek import HEAD_BYTES, head_text
+from dialmill.pipelines.sources.rows import ENDINGS
 from dialmill.schemas.strict_json import JsonError, parse
 
-#: How much of a file is looked at to tell its format.
-HEAD_BYTES = 64 * 1024
 #: How the names of those members of a zip end that are looked at.
-_IN_ZIPS = (".json", ".jsonl", ".txt", ".tsv", ".csv", ".yaml", ".yml", "File")
+_IN_ZIPS = (".json", ".jsonl", ".txt", ".tsv", ".csv", ".yaml", ".yml", ".parquet", "File")
 _MISSING, _EMPTY = "does not exist", "is empty"
 
 
@@ -34,12 +34,26 @@ class _Candidate(NamedTuple):
     named: bool
 
 
-def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: bool = False) -> list[InputFile]:
+#: The smallest record that is read, and where more is said.
+SMALLEST = '{"id": "d1", "turns": [{"speaker": "user", "text": "I need a hotel"}]}'
+PAGE = "docs/own-data.md"
+
+
+def head_of(path: str) -> str:
+    """The beginning of a file as sources are shown it.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    return head_text(files.read_head(path, HEAD_BYTES), lambda: files.read_bytes(path))
+
+
+def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_missing: bool = False) -> list[InputFile]:
     """The input files of a run, with formats told apart, in an order that doesn't depend on the machine.
 
     Args:
         paths: files, zips, folders (searched), remote paths.
-        source: the name of the format, None to infer it.
+        source: the format or its name, None to infer it.
         allow_missing: go on without paths that don't exist or are empty.
 
     Raises:
@@ -53,21 +67,21 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
         except InputError as error:
             if not (allow_missing and error.problem in (_MISSING, _EMPTY)):
                 faults.append(str(error))
-    sources = [registry.get(source)] if source else registry.usable()
+    one_source = registry.get(source) if isinstance(source, str) else source
+    sources = [one_source] if one_source else registry.usable()
     found: list[InputFile] = []
     for path, shown, named in _distinct(candidates):
         try:
-            head = files.read_head(path, HEAD_BYTES)
-            text = head.decode("utf-8", "replace")
+            text = head_of(path)
             roles = [(one.name, role) for one in sources if (role := one.role(path, text))]
-            if not head.strip():
+            if not text.strip():
                 # An empty .jsonl beside others is a subset without records, as dialmill itself writes it.
                 if named or roles or path.endswith((".json", ".tsv", ".txt")):
                     raise InputError(path, _EMPTY, "download or unpack it again, or leave it out with --allow-missing")
                 continue
             if not roles:
                 if named:
-                    raise InputError(path, _strangeness(path, sources), "see `dialmill list sources`; name one with --format")
+                    raise InputError(path, _strangeness(path, sources), _remedy(path, one_source))
                 continue
             roles = _narrow(roles)
             if len(roles) > 1:
@@ -87,7 +101,10 @@ def find_inputs(paths: Sequence[str], source: str | None = None, allow_missing: 
         raise DialmillError("\n".join(faults))
     if not any(item.role == "dialogues" for item in found):
         where = ", ".join(paths) or "nothing"
-        raise DialmillError(f"{where}: no dialogues of a known format found ({_known(sources)}); name a file of dialogues, or its folder or zip")
+        smallest = f"the smallest record of your own is {SMALLEST}, on a line of a .jsonl file ({PAGE})"
+        raise DialmillError(
+            f"{where}: no dialogues of a known format found ({_known(sources)}); name a file of dialogues, or its folder or zip; {smallest}"
+        )
     return found
 
 
@@ -106,6 +123,14 @@ def _distinct(candidates: list[_Candidate]) -> list[_Candidate]:
         common = next(depth for depth, parts in enumerate(zip(*shared, strict=False)) if len(set(parts)) > 1)
         distinct = [one if counts[one.shown] else one._replace(shown="/".join(one.shown.split("/")[common:])) for one in distinct]
     return sorted(distinct, key=lambda one: (one.shown, one.path))
+
+
+def _remedy(path: str, source: Source | None) -> str:
+    """What to do about a file of no known format."""
+    if source is not None:
+        return f"it doesn't look like {source.name}: {source.about}; `dialmill list sources` has the others"
+    mapped = ", or name its fields with --map text=FIELD,speaker=FIELD,id=FIELD" if path.endswith(ENDINGS) else ""
+    return f"the smallest record of your own is {SMALLEST}, on a line of a .jsonl file{mapped}; {PAGE} has all forms; --format names one"
 
 
 def _known(sources: Sequence[object]) -> str:

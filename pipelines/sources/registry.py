@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 
 from dialmill.perturbers.core.plugins import Registry
 from dialmill.pipelines.core.errors import UsageError
@@ -19,6 +20,7 @@ _BUILT_IN = {
     "flow": "flow:Flows",
     "multiwoz21": "multiwoz21:MultiWoz21",
     "multiwoz22": "multiwoz22:MultiWoz22",
+    "plain": "plain:Plain",
     "reminder": "reminder:Reminder",
     "risawoz": "risawoz:RiSAWOZ",
     "sgd": "sgd:SchemaGuided",
@@ -48,6 +50,17 @@ def get(name: str) -> Source:
         UsageError: no such source; the message lists the known ones.
     """
     return REGISTRY.load(name)()
+
+
+def chosen(name: str | None, fields: Mapping[str, str]) -> Source | None:
+    """The source that the user names, with the user's names of fields; None where none is named, so that the format is to be inferred.
+
+    Raises:
+        UsageError: no such source, or one without such fields.
+    """
+    if name is None and not fields:
+        return None
+    return get(name or "plain").chosen(fields)
 
 
 def usable() -> list[Source]:

@@ -9,7 +9,7 @@ from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.source import Piece, Role
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.sources import registry
-from dialmill.pipelines.sources.inputs import HEAD_BYTES
+from dialmill.pipelines.sources.inputs import head_of
 
 
 @dataclass
@@ -37,10 +37,9 @@ def try_file(path: str) -> Trial | None:
     Raises:
         InputError: the file as a whole can't be read as that source's format; says where and what was expected.
     """
-    head = files.read_head(path, HEAD_BYTES)
-    if not head.strip():
+    text = head_of(path)
+    if not text.strip():
         return None
-    text = head.decode("utf-8", "replace")
     roles = [(one, role) for one in registry.usable() if (role := one.role(path, text))]
     if not roles:
         return None

@@ -110,7 +110,7 @@ def _why_skipped(steps: Sequence[Step], given: Turn, turn: Turn, inserted: bool)
     return "; ".join(f"{step}: {reason}" for step, reason in reasons.items()) if len(steps) > 1 else next(iter(reasons.values()))
 
 
-def read(path: Paths, format: str | None = None, rejects: Rejects | None = None) -> Iterator[Dialogue]:
+def read(path: Paths, format: str | None = None, rejects: Rejects | None = None, map: Mapping[str, str] | None = None) -> Iterator[Dialogue]:
     """The dialogues of a corpus as it was released, or of dialmill's own files.
 
     Files are read one at a time, when their dialogues are asked for; lists of splits and acts in files of their own are held as a whole.
@@ -120,6 +120,7 @@ def read(path: Paths, format: str | None = None, rejects: Rejects | None = None)
         format: the name of the format (`list_sources`); None tells it apart.
         rejects: where records go that can't be used: a list, which grows while the dialogues are read, or a function. Without it the first such
             record is an error.
+        map: of one's own data, our name of a field -> yours, such as ``{"text": "utterance", "id": "call"}``.
 
     Returns:
         An iterator of dialogues, each once, with its official split where a list names it.
@@ -135,7 +136,7 @@ def read(path: Paths, format: str | None = None, rejects: Rejects | None = None)
     """
     from dialmill.pipelines.sources.corpus import open_corpus
 
-    return open_corpus(_paths("path", path), format, _rejected(rejects))
+    return open_corpus(_paths("path", path), format, _rejected(rejects), map)
 
 
 def _rejected(rejects: Rejects | None) -> Callable[[Reject], None]:
@@ -241,6 +242,7 @@ def build(
     format: str | None = None,
     overwrite: bool = False,
     allow_missing: bool = False,
+    map: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
     quiet: bool = True,
 ) -> dict[str, Any]:
@@ -256,6 +258,7 @@ def build(
         format: the name of the input's format; None tells it apart.
         overwrite: replace what a former run left in the output folder.
         allow_missing: go on without inputs that don't exist or are empty.
+        map: of one's own data, our name of a field -> yours.
         options: of Beam, such as ``["--runner=FlinkRunner"]``; none runs in this process.
         quiet: say nothing on stderr.
 
@@ -276,7 +279,7 @@ def build(
     if benchmark not in registry.names():
         raise UsageError(f"there is no benchmark {benchmark!r}; the known ones are: {', '.join(registry.names())}")
     chosen = registry.load_recipe(benchmark, None if recipe is None else os.fspath(recipe), _settings(set or {}))
-    job = pipeline.make_job(chosen, _paths("input", input), os.fspath(output), seed, format, overwrite, allow_missing)
+    job = pipeline.make_job(chosen, _paths("input", input), os.fspath(output), seed, format, overwrite, allow_missing, map)
     return pipeline.run(job, options, quiet=quiet)
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from dialmill.perturbers.core.plugins import OURS
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.sources import registry
+from dialmill.schemas import Dialogue
 from dialmill.schemas.dialogue import encode
 
 from dialmill.testing import SourceContract
@@ -99,6 +100,18 @@ class TestFlow(SourceContract):
     corpus = DATA / "flow"
     dialogues = 400
     task_oriented = slots = False
+
+
+class TestPlain(SourceContract):
+    """One's own data; who speaks when is as the data say."""
+
+    name = "plain"
+    corpus = DATA / "plain"
+    dialogues = 24
+
+    def holds(self, dialogue: Dialogue) -> None:
+        for turn in dialogue.turns:
+            assert all(span.text == turn.utterance[span.start : span.end] for span in turn.spans)
 
 
 class TestDialmill(SourceContract):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.errors import DialmillError, InputError
 from dialmill.pipelines.sources.dialmill import Dialmill
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import encode
+
+import dialmill as dm
 
 from .source_tools import read_data
 from .tools import call
@@ -77,3 +82,51 @@ def test_a_run_goes_on_without_the_bad_line(tmp_path: Path) -> None:
 )
 def test_files_are_told_apart(path: str, head: str, role: str | None) -> None:
     assert SOURCE.role(path, head) == role
+
+
+MINIMAL = {"dialogue_id": "A", "turns": [{"speaker": "user", "utterance": "a cheap room"}, {"speaker": "system", "utterance": "here"}]}
+
+
+def _parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_record_takes_the_defaults_of_what_it_lacks(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"mine.{form}"
+    if form == "jsonl":
+        path.write_text(json.dumps(MINIMAL) + "\n", "utf-8")
+    else:
+        _parquet(path, [MINIMAL])
+    (found,) = dm.read(path)
+    assert found == Dialogue(dialogue_id="A", source="dialmill", source_id="A", turns=(Turn(0, "user", "a cheap room"), Turn(1, "system", "here")))
+
+
+def test_id_and_text_will_do_where_the_format_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"id": "A", "turns": [{"speaker": "user", "text": "a cheap room", "domain": "hotel"}]}\n', "utf-8")
+    with pytest.raises(DialmillError, match="unknown field `domain`"):
+        next(dm.read(path, "dialmill"))
+    path.write_text('{"id": "A", "turns": [{"speaker": "user", "text": "a cheap room"}]}\n', "utf-8")
+    assert [turn.utterance for turn in next(dm.read(path, "dialmill")).turns] == ["a cheap room"]
+
+
+def test_records_of_version_1_are_read() -> None:
+    line = json.loads(_line("A"))
+    del line["payload"]
+    for turn in line["turns"]:
+        del turn["role"], turn["payload"]
+    assert read_data(SOURCE, {"x.jsonl": json.dumps(line).encode()}).dialogues == read_data(SOURCE, {"x.jsonl": _line("A")}).dialogues
+
+
+def test_both_files_of_an_output_folder_are_one_corpus(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_bytes(_line("A") + b"\n" + _line("B") + b"\n")
+    assert call("perturb", "--input", tmp_path / "in.jsonl", "--with", "typos", "--output", tmp_path / "out", "--quiet").code == 0
+    folder = tmp_path / "out" / "dialogues" / "standard"
+    assert {one.name for one in folder.iterdir()} >= {"test.jsonl", "test.parquet"}
+    both, lines, table = ([one.to_dict() for one in dm.read(path)] for path in (folder, folder / "test.jsonl", folder / "test.parquet"))
+    assert both == lines and len(lines) == 2
+    for one in (*lines, *table):
+        one.pop("lineage")
+    assert table == lines

@@ -10,11 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.sources import registry
-from dialmill.pipelines.sources.inputs import HEAD_BYTES, find_inputs
+from dialmill.pipelines.sources.inputs import find_inputs, head_of
 from dialmill.pipelines.sources.spans import whole
 
 from tests.pipelines.source_tools import Read, read_paths
@@ -312,5 +311,5 @@ def test_every_file_is_told_apart(real: Path) -> None:
         found = find_inputs([str(folder)])
         assert {one.source for one in found} == FOLDERS[folder.name], folder.name
         for one in found:
-            head = files.read_head(one.path, HEAD_BYTES).decode("utf-8", "replace")
+            head = head_of(one.path)
             assert [name for name in registry.names() if registry.get(name).role(one.path, head) is not None] == [one.source], one.shown

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.source import Piece, Source
+from dialmill.pipelines.sources.peek import HEAD_BYTES, head_text
 from dialmill.schemas import Dialogue
 
 
@@ -35,7 +36,7 @@ def read_data(source: Source, files: Mapping[str, bytes]) -> Read:
     """Reads files given as path -> content."""
     joined: dict[str, list[Piece]] = {}
     for number, (path, data) in enumerate(sorted(files.items())):
-        role = source.role(path, data[:65536].decode("utf-8", "replace"))
+        role = source.role(path, head_text(data[:HEAD_BYTES], lambda data=data: data))  # type: ignore[misc]  # bound now
         if role is None or role == "other":
             continue
         for index, (source_id, kind, piece) in enumerate(source.pieces(role, path, data)):

@@ -20,6 +20,7 @@ from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Piece, Role, Source
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.corpus import open_corpus
+from dialmill.pipelines.sources.peek import HEAD_BYTES, head_text
 from dialmill.pipelines.sources.spans import whole
 from dialmill.schemas import Act, Dialogue, SlotValues, Span
 from dialmill.schemas.dialogue import decode, encode
@@ -27,7 +28,6 @@ from dialmill.testing.reading import Read, read_data
 
 #: Texts that are written for "no value", which a source leaves out or writes as `dontcare`.
 _NO_VALUE = ("none", "not mentioned", "dont care", "don't care")
-_HEAD = 65536
 
 
 class SourceContract:
@@ -84,7 +84,7 @@ class SourceContract:
 
     def test_the_format_is_told_apart_from_all_others(self) -> None:
         for path, data in self.files().items():
-            head = data[:_HEAD].decode("utf-8", "replace")
+            head = head_text(data[:HEAD_BYTES], lambda data=data: data)  # type: ignore[misc]  # bound now
             roles = {other: registry.get(other).role(path, head) for other in registry.names()}
             assert [other for other, role in roles.items() if role is not None] == [self.name], path
 
@@ -234,7 +234,7 @@ def _records(contract: Any) -> tuple[tuple[Piece, ...], ...]:
     source = contract.source()
     joined: dict[str, list[Piece]] = {}
     for number, (path, data) in enumerate(contract.files().items()):
-        role = source.role(path, data[:_HEAD].decode("utf-8", "replace"))
+        role = source.role(path, head_text(data[:HEAD_BYTES], lambda data=data: data))  # type: ignore[misc]  # bound now
         if role is not None and role != "other":
             for index, (source_id, kind, piece) in enumerate(source.pieces(role, path, data)):
                 joined.setdefault(source_id, []).append(Piece(kind, number, index, piece))
