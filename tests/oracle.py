@@ -31,7 +31,7 @@ def _pattern(value: str) -> re.Pattern[str]:
 
 
 def damaged_values(source: Turn, variant: Turn) -> list[str]:
-    """Values that stand in the source's text and stand less often, or not to the byte, in the variant's."""
+    """Values that stand in the source's text and stand less often in the variant's, to the byte but for capitals that the turn lost."""
     # "Any day" and "doesn't matter" are words, which may be others that say so.
     values = {span.text for span in source.spans if span.text is not None and span.value not in DONTCARE and span.slot not in _DOMAINS}
     values |= {value for cell in source.state if cell.slot not in _DOMAINS for value in cell.values}
@@ -42,7 +42,10 @@ def damaged_values(source: Turn, variant: Turn) -> list[str]:
             continue
         surfaces = _pattern(value).findall(source.utterance)
         kept = _pattern(value).findall(variant.utterance)
-        problems += [f"{surface!r} of {value!r} is damaged" for surface in sorted(set(surfaces)) if kept.count(surface) < surfaces.count(surface)]
+        for surface in sorted(set(surfaces)):
+            # A turn may have lost all of its capitals.
+            if sum(one in (surface, surface.lower()) for one in kept) < surfaces.count(surface):
+                problems.append(f"{surface!r} of {value!r} is damaged")
     return problems
 
 
@@ -94,6 +97,11 @@ def _said(text: str, values: frozenset[str]) -> Counter[str]:
     return Counter(run for run in runs if run in values)
 
 
+def _same_but_capitals(old: str | None, new: str | None) -> bool:
+    """Whether a value is as it was, or has lost its capitals with the rest of its turn."""
+    return new == old or (old is not None and new == old.lower())
+
+
 def misaligned_spans(source: Turn, variant: Turn) -> list[str]:
     """Spans of the variant that are not exact, or whose status doesn't say what happened."""
     if len(source.spans) != len(variant.spans):
@@ -107,7 +115,7 @@ def misaligned_spans(source: Turn, variant: Turn) -> list[str]:
                 problems.append(f"{new} is half lost")
         elif new.status == "lost" or variant.utterance[new.start : new.end] != new.text or not new.text:
             problems.append(f"{new} does not match {variant.utterance!r}")
-        elif (new.text == old.text) != (new.status == old.status):
+        elif _same_but_capitals(old.text, new.text) != (new.status == old.status):
             problems.append(f"{new} says {new.status}, its text was {old.text!r}")
     return problems
 

@@ -11,14 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import NamedTuple
 
-from dialmill.perturbers.core import protected
+from dialmill.perturbers.core import clock, protected
 from dialmill.perturbers.core.distance import distance
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.matcher import BREAK, Cut
 from dialmill.perturbers.core.surfaces import closed_parts, kind_of, slot_name
-from dialmill.perturbers.core.values import VALUE_CLASSES, Located, Signal, View, lowerable, signals
-from dialmill.schemas import Edit, Turn
+from dialmill.perturbers.core.values import VALUE_CLASSES, Located, Locator, Signal, View, lowerable, signals
+from dialmill.schemas import Act, Dialogue, Edit, Turn
 from dialmill.schemas.edits import compose, invert
 
 
@@ -56,6 +57,69 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
     if problem is None and view.structural and protected.lost(before.utterance, text) is not None:
         return "protected_token_lost"
     return problem
+
+
+def old_values_left(before: Dialogue, after: Dialogue) -> tuple[OldValue, ...]:
+    """The old values of changed slots that still stand in a relabelled dialogue, in any spelling that `surfaces` knows.
+
+    A text is searched for the values that the labels had and for those that they have at once, so that an old value inside a new one, or in a
+    spelling that both share, is none.
+
+    Args:
+        before: the dialogue before a step that relabels.
+        after: the dialogue after it; its labels stand in the same order.
+    """
+    was, now = labels_of(before), labels_of(after)
+    kept = {(value.lower(), kind_of(slot, value)) for _, slot, value in now}
+    if len(was) != len(now):
+        return ()
+    changed = {one: None for one, other in zip(was, now, strict=True) if one != other}
+    old = [one for one in changed if (one[2].lower(), kind_of(one[1], one[2])) not in kept]
+    if not old:
+        return ()
+    # The labels of now come first: of a spelling that shows both, the new value is taken.
+    probe = tuple(Act("inform", domain, slot, value) for domain, slot, value in (*dict.fromkeys(now), *old))
+    locator = Locator(after.replace(turns=(Turn(0, "user", "", acts=probe),), goal=None))
+    sought = set(old)
+    found: dict[OldValue, None] = {}
+    for turn in after.turns:
+        for place in locator.locate(turn.utterance):
+            if (place.domain, place.slot, place.value) in sought and not _no_hour(turn.utterance, place, before.language):
+                found[OldValue(place.slot, place.value)] = None
+    return tuple(found)
+
+
+def _no_hour(text: str, place: Located, language: str) -> bool:
+    """Whether a number that is written like an hour is none to the module that reads times: "at one of them", "about 9 places"."""
+    if place.how != "time" or ":" in text[place.start : place.end]:
+        return False
+    minutes = clock.minutes_of(place.value)
+    return minutes is not None and not any(
+        time.start < place.end and place.start < time.end for time in clock.times(text, language, frozenset({minutes}))
+    )
+
+
+class OldValue(NamedTuple):
+    """A value that a relabelling took from a slot."""
+
+    slot: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"old_value_left: {self.slot}={self.value}"
+
+
+def labels_of(dialogue: Dialogue) -> list[tuple[str, str, str]]:
+    """Every label of a dialogue as (domain, slot, value), in a fixed order: of acts, spans and states, and of the goal."""
+    found: list[tuple[str, str, str]] = []
+    for turn in dialogue.turns:
+        found += [(act.domain, act.slot, act.value) for act in turn.acts if act.slot and act.value]
+        found += [(span.domain, span.slot, span.value) for span in turn.spans]
+        found += [(cell.domain, cell.slot, value) for cell in turn.state for value in cell.values]
+    if dialogue.goal is not None:
+        for cell in (*dialogue.goal.inform, *dialogue.goal.book, *dialogue.goal.fail):
+            found += [(cell.domain, cell.slot, value) for value in cell.values]
+    return found
 
 
 def _compared(view: View, text: str, edits: Sequence[Edit]) -> tuple[list[str], list[str], list[str]] | None:

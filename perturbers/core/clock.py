@@ -1,6 +1,7 @@
 """Times of day in a text, and the same times some minutes later, written the way they were written.
 
-"19:00", "9.50", "7 pm", "7:15pm", "seven o'clock", "half past six", "noon"; 三点, 15点30分, 十点半. Durations ("51 minutes", 6小时36分), prices and
+"19:00", "9.50", "1215hrs", "0930 am", "7 pm", "7:15pm", "seven o'clock", "half past six", "noon"; 三点,
+15点30分, 十点半. Durations ("51 minutes", 6小时36分), prices and
 dates are no times. Whether "5:15" means the afternoon is told by the labels of the dialogue.
 """
 
@@ -20,6 +21,7 @@ _WORD = "|".join(sorted(_HOURS, key=len, reverse=True))
 _HALF = r"[ap]\.?\s?m\b\.?"
 _EN = re.compile(
     rf"""(?<![\w.,£$/-])(?P<h>\d{{1,2}})(?P<sep>\s?:\s?|[.;/ ])(?P<m>[0-5]\d)(?![\d%]|[.:]\d)(?P<gap>\s*)(?P<half>{_HALF})?
+    | (?<![\w.,:£$€/-])(?P<run>(?:[01]?\d|2[0-4])[0-5]\d)(?P<rgap>\s?)(?P<rhalf>{_HALF}|h(?:(?:ou)?rs?)?\b)?(?![\w%]|[.:,/-]\d)
     | (?<![\w.:£$-])(?P<h2>\d{{1,2}}|\b(?:{_WORD}))(?P<gap2>\s*)(?P<half2>{_HALF}|o\s?['’]?\s?clock\b)
     | \b(?P<part>half|quarter)\s(?P<way>past|to|after|before|till)\s(?P<h3>\d{{1,2}}|{_WORD})\b(?![:.]\d)
     | \b(?:at|by|after|before|around|about|until|till)\s(?P<h4>\d{{1,2}}|{_WORD})\b
@@ -58,7 +60,7 @@ class Time(NamedTuple):
 @lru_cache(maxsize=65536)
 def minutes_of(value: str) -> int | None:
     """Minutes from midnight of a label ("19:00", "7 pm", "1715", "当天 10:00"); None if it is no time."""
-    match = re.search(r"(\d{1,2})\s?[:：]\s?(\d{2})$", value)
+    match = re.search(r"(\d{1,2})\s?[:：]\s?(\d{2})\s?(?:hrs?|hours?)?$", value)
     parsed = parse_time(value.lower()) if match is None else (int(match[1]), int(match[2]))
     if parsed is None or parsed[0] > 24 or parsed[1] > 59:
         return None
@@ -124,6 +126,10 @@ def _en(text: str, labelled: Collection[int]) -> list[Time]:
             else:
                 minutes, twelve = _meant(hour, minute, labelled)
                 found.append(Time(start, match.end("m"), minutes, "digits", _width(group["h"], twelve), group["sep"], "", twelve))
+        elif group["run"] is not None:
+            run = _run(text, match, labelled)
+            if run is not None:
+                found.append(run)
         elif group["h2"] is not None:
             named = group["h2"].lower()
             hour = _HOURS.get(named) or int(named)
@@ -154,6 +160,29 @@ def _en(text: str, labelled: Collection[int]) -> list[Time]:
             minutes = NOON if group["word"].lower() != "midnight" else (DAY if DAY in labelled else 0)
             found.append(Time(start, end, minutes, "words", 2, ":", "", False))
     return found
+
+
+#: What makes a time of four digits that no label has, and what follows a number that counts.
+_AT = re.compile(r"\b(?:at|by)\s$", re.IGNORECASE)
+_COUNTED = re.compile(r"\s*(?:people|persons?|guests?|pounds?|gbp|euros?|dollars?|%|miles?|km|metres?|meters?|minutes?|mins?)\b", re.IGNORECASE)
+
+
+def _run(text: str, match: re.Match[str], labelled: Collection[int]) -> Time | None:
+    """A time without a sign between hour and minutes: "1215hrs", "0930 am", and "2030" where a label says so or it stands behind "at" or "by"."""
+    digits, half = match["run"], match["rhalf"] or ""
+    hour, minute = int(digits[:-2]), int(digits[-2:])
+    if hour > 24:
+        return None
+    width = 2 if len(digits) == 4 else 1
+    end = match.end("run")
+    if half[:1].lower() in ("a", "p") and half and hour <= 12:
+        return Time(match.start(), match.end(), _half(hour, minute, half), "digits", width, "", match["rgap"] + half, True)
+    if not half and not (_known(hour, minute, labelled) or (len(digits) == 4 and _AT.search(text, 0, match.start()))):
+        return None
+    if not half and _COUNTED.match(text, end):
+        return None
+    minutes, twelve = _meant(hour, minute, labelled)
+    return Time(match.start(), end, minutes, "digits", width, "", "", twelve)
 
 
 def _known(hour: int, minute: int, labelled: Collection[int]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from dialmill.perturbers.core import options
-from dialmill.perturbers.core.checks import certify
+from dialmill.perturbers.core.checks import certify, old_values_left
 from dialmill.perturbers.core.events import Event
 from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.options import OptionError as OptionError
@@ -203,6 +203,9 @@ class Perturber(ABC):
             made = untouched(dialogue, "language_not_supported")
         else:
             made = self.make(dialogue, seed, variant + redraw * _STRIDE)
+            if self.relabels:
+                left = old_values_left(dialogue, dialogue.replace(turns=made.turns, goal=made.goal))
+                made = untouched(dialogue, str(left[0])) if left else made
         outcome = "changed" if made.turns != dialogue.turns else "skipped"
         suite = self.name if dialogue.suite == STANDARD else f"{dialogue.suite}+{self.name}"
         record = dialogue.replace(

@@ -23,7 +23,8 @@ class Form(NamedTuple):
 _TIME_SLOTS = re.compile(r"time|leave|arrive|时间|时段")
 _NAME_SLOTS = re.compile(r"name|dest|depart|from|to$|title|名|地$|教师|导演|主演|系列|校区")
 _BOOLEAN_SLOTS = {"parking": "parking", "internet": "internet", "是否地铁直达": "地铁", "地铁可达": "地铁", "停车场": "停车"}
-_CLOCK = re.compile(r"(\d{1,2})[:.](\d{2})\s*(am|pm)?$|(\d{1,2})\s*(am|pm)$|(\d{3,4})$")
+_HOURS = r"(?:h|hrs?|hours?)"
+_CLOCK = re.compile(rf"(\d{{1,2}})[:.](\d{{2}})(am|pm|{_HOURS})?$|(\d{{1,2}})(am|pm)$|(\d{{3,4}})(am|pm|{_HOURS})?$")
 DONTCARE = frozenset({"dontcare", "dont care", "don't care", "do n't care", "do not care", "doesn't care", "any", "不限", "随便"})
 #: Labels that no words of a text stand for.
 _NO_SURFACE = frozenset({"", "?", "none", "not mentioned", "yes", "no", "true", "false", "是", "否"})
@@ -57,15 +58,15 @@ def kind_of(slot: str, value: str) -> str:
 
 
 def parse_time(value: str) -> tuple[int, int] | None:
-    """(hour, minute) of a value such as "19:00", "7 pm", "1715", "after 13:45"; None if it is no time."""
+    """(hour, minute) of a value such as "19:00", "7 pm", "1715", "0930 am", "1215hrs", "after 13:45"; None if it is no time."""
     match = _CLOCK.search(value.lower().replace(".", ":").replace(" ", ""))
     if not match:
         return None
-    hour, minute, half, bare, bare_half, run = match.groups()
+    hour, minute, half, bare, bare_half, run, run_half = match.groups()
     if run:
         hour, minute = run[:-2], run[-2:]
     h, m = int(hour or bare), int(minute or 0)
-    half = half or bare_half
+    half = half or bare_half or run_half
     if half == "pm" and h < 12:
         h += 12
     elif half == "am" and h == 12:
@@ -204,7 +205,7 @@ def _time_en(value: str) -> list[_Surface]:
     half = "am" if hour % 24 < 12 else "pm"
     word, next_word = number_word(h12), number_word(h12 % 12 + 1)
     digital = _digital(hour, minute, h12)
-    found = digital + [f"{time} {half}" for time in digital] + [f"{time}hrs" for time in digital] + [f"{time} hrs" for time in digital]
+    found = digital + [f"{time} {half}" for time in digital] + [f"{time} {hours}" for time in digital for hours in ("hrs", "hours")]
     found += [f"{h12}{minute:02d} {half}", f"{h12} {minute:02d}", f"{h12} {minute:02d} {half}", f"{hour}h{minute:02d}"]
     if minute == 0:
         found += [f"{h12} {half}", f"{word} {half}", f"{h12} oclock", f"{word} oclock", f"{hour:02d} {half}", f"{hour} {half}", f"{hour} oclock"]
@@ -227,6 +228,8 @@ def _time_en(value: str) -> list[_Surface]:
     if minute == 0:
         hours = dict.fromkeys((str(h12), word, str(hour)))
         surfaces += [_Surface(f"{before} {h}", "time", lead=1) for before in _BEFORE_HOUR for h in hours]
+    elif h12 < 10:
+        surfaces += [_Surface(f"{before} {h12}{minute:02d}", "time", lead=1) for before in _BEFORE_HOUR]  # "at 930"
     return surfaces
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from dialmill.perturbers.core import clock, tables
+from dialmill.perturbers.core.checks import labels_of, old_values_left
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.options import Meta, OptionError
@@ -148,7 +149,9 @@ class Entities(DialoguePerturber):
             if not faults:
                 return made._replace(reasons=(*plan.reasons(), *(f"kept: {value!r} ({why})" for value, why in left_out.items())))
             left_out.update(faults)
-        reason = next(iter(left_out.values())).partition(":")[0] if left_out else "nothing_to_replace"
+        reason = next(iter(left_out.values())) if left_out else "nothing_to_replace"
+        if not reason.startswith("old_value_left"):
+            reason = reason.partition(":")[0]
         return untouched(dialogue, reason)
 
     def _plan(self, dialogue: Dialogue, labels: Labels, left_out: frozenset[str], rng: Rng) -> Plan | None:
@@ -210,21 +213,7 @@ class Labels(NamedTuple):
 
 
 def _labels(dialogue: Dialogue) -> Labels:
-    found: dict[tuple[str, str, str], None] = {}
-    for turn in dialogue.turns:
-        for act in turn.acts:
-            if act.slot and act.value:
-                found[act.domain, act.slot, act.value] = None
-        for span in turn.spans:
-            found[span.domain, span.slot, span.value] = None
-        for cell in turn.state:
-            for value in cell.values:
-                found[cell.domain, cell.slot, value] = None
-    if dialogue.goal is not None:
-        for cell in (*dialogue.goal.inform, *dialogue.goal.book, *dialogue.goal.fail):
-            for value in cell.values:
-                found[cell.domain, cell.slot, value] = None
-    return Labels(tuple(found))
+    return Labels(tuple(dict.fromkeys(labels_of(dialogue))))
 
 
 @lru_cache(maxsize=4096)
@@ -505,6 +494,9 @@ def _faults(dialogue: Dialogue, plan: Plan, made: PerturbResult) -> dict[str, st
     for old in plan.codes:
         if search(_squeezed(old, language)):
             faults.update({value: "old_value_remains" for _, _, value in plan.labels.values if value.lower() == old})
+    for left in old_values_left(dialogue, dialogue.replace(turns=made.turns, goal=made.goal)):
+        owner = next((entity for entity in plan.entities if left.value in entity.values), None)
+        faults.update(dict.fromkeys(["times"] if owner is None and _is_time(left.slot) else owner.values if owner else [left.value], str(left)))
     for before, after in zip(dialogue.turns, made.turns, strict=True):
         for old_span, new_span in zip(before.spans, after.spans, strict=True):
             fault = _span_fault(old_span, new_span, language, plan.labelled)

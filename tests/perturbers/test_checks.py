@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import pytest
 from dialmill.perturbers.core import checks
-from dialmill.perturbers.core.checks import certify, edits_between, moved
+from dialmill.perturbers.core.checks import certify, edits_between, moved, old_values_left
+from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult
 from dialmill.perturbers.core.distance import distance
 from dialmill.perturbers.core.values import Locator
 from dialmill.schemas import Act, Dialogue, Edit, SlotValues, Span, Turn, apply_edits
@@ -199,3 +201,60 @@ def test_moved_untouched_text_is_the_same(data: st.DataObject) -> None:
 @pytest.mark.parametrize(("one", "other", "apart"), [("", "", 0), ("abc", "acb", 1), ("phone", "phne", 1), ("a", "", 1), ("ca", "abc", 3)])
 def test_distance(one: str, other: str, apart: int) -> None:
     assert distance(one, other) == distance(other, one) == apart
+
+
+# ------------------------------------------------------------------ after a relabelling
+
+
+def _asked(text: str, slot: str, value: str, language: str = "en", answer: str = "") -> Dialogue:
+    turns = (
+        Turn(0, "user", text, acts=(Act("inform", "train", slot, value),), state=(SlotValues("train", slot, (value,)),)),
+        Turn(1, "system", answer),
+    )
+    return Dialogue(dialogue_id="D", source="test", source_id="D", language=language, turns=turns)
+
+
+@pytest.mark.parametrize(
+    ("text", "slot", "old", "new", "language", "left"),
+    [
+        ("leave at 1215hrs", "leaveat", "12:15", "12:40", "en", True),
+        ("leave at quarter past twelve", "leaveat", "12:15", "12:40", "en", True),
+        ("by 0930 am", "arriveby", "09:30", "10:05", "en", True),
+        ("after 2030", "leaveat", "20:30", "20:50", "en", True),
+        ("one of them at 13:20", "leaveat", "13:00", "13:20", "en", False),
+        ("at one please", "leaveat", "13:00", "13:20", "en", True),
+        ("the acorn is nice", "name", "acorn guest house", "harbour guest house", "en", True),
+        ("harbour is nice", "name", "acorn guest house", "harbour guest house", "en", False),
+        ("下午三点半出发", "出发时间", "15:30", "16:10", "zh", True),
+        ("十六点十分出发", "出发时间", "15:30", "16:10", "zh", False),
+        ("去拙政园", "名称", "拙政园", "听雨园", "zh", True),
+    ],
+)
+def test_no_old_value_may_stand_in_any_spelling_after_a_relabelling(text: str, slot: str, old: str, new: str, language: str, left: bool) -> None:
+    before, after = _asked("", slot, old, language), _asked("", slot, new, language)
+    for one in (after.replace(turns=(after.turns[0].replace(utterance=text), after.turns[1])), _asked("", slot, new, language, text)):
+        found = old_values_left(before, one)
+        assert [str(value) for value in found] == ([f"old_value_left: {slot}={old}"] if left else [])
+
+
+def test_a_value_that_another_slot_still_has_is_not_old() -> None:
+    before = _asked("to ely", "destination", "ely")
+    kept = SlotValues("train", "departure", ("ely",))
+    both = before.replace(turns=(before.turns[0].replace(state=(*before.turns[0].state, kept)), before.turns[1]))
+    turn = both.turns[0].replace(acts=(Act("inform", "train", "destination", "york"),), state=(SlotValues("train", "destination", ("york",)), kept))
+    assert old_values_left(both, both.replace(turns=(turn, both.turns[1]))) == ()
+
+
+def test_whatever_relabels_is_held_to_it() -> None:
+    @dataclass(frozen=True)
+    class Careless(DialoguePerturber):
+        name = "careless"
+        relabels = True
+
+        def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
+            turn = dialogue.turns[0].replace(acts=(Act("inform", "train", "leaveat", "12:40"),), state=(SlotValues("train", "leaveat", ("12:40",)),))
+            return PerturbResult((turn, dialogue.turns[1]), None)
+
+    made = Careless().perturb(_asked("at a quarter past 12", "leaveat", "12:15"), 1)
+    assert made.turns == _asked("at a quarter past 12", "leaveat", "12:15").turns
+    assert made.lineage[-1].skipped[0].reason == "old_value_left: leaveat=12:15"

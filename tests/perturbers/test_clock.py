@@ -42,6 +42,16 @@ def moved(text: str, minutes: int, language: str = "en", labelled: tuple[str, ..
         ("they cost 4:40 pounds", 10, ("04:40",), "they cost 4:40 pounds"),
         ("for 2 30 people", 10, ("18:30",), "for 2 30 people"),
         ("version 21.39", 5, (), "version 21.39"),
+        ("leave by 1215hrs please", 20, ("12:15",), "leave by 1235hrs please"),
+        ("at 1300 hrs or 1300 hours", 20, (), "at 1320 hrs or 1320 hours"),
+        ("arrive 0930 am", 20, (), "arrive 0950 am"),
+        ("930am, 12:15hrs", 20, (), "950am, 12:35hrs"),
+        ("after 2030", 20, ("20:30",), "after 2050"),
+        ("after 2030 and built after 1945", 20, (), "after 2030 and built after 1945"),
+        ("be there at 2030", 20, (), "be there at 2050"),
+        ("0230 in the afternoon", 20, ("14:30",), "0250 in the afternoon"),
+        ("1300 people, 1300 pounds", 20, ("13:00",), "1300 people, 1300 pounds"),
+        ("call 01223 2030, TR2030", 20, (), "call 01223 2030, TR2030"),
         ("51 minutes, ratio 1:100, 17:30:15", 5, (), "51 minutes, ratio 1:100, 17:30:15"),
         ("24:30", -45, ("24:30",), "23:45"),
     ],
@@ -71,7 +81,13 @@ def test_chinese(text: str, minutes: int, expected: str) -> None:
 def test_a_span_shows_what_the_text_alone_does_not() -> None:
     assert moved("1715 would do", 20, labelled=("17:15",), forced=((0, 4),)) == "1735 would do"
     assert moved("seven", 60, labelled=("19:00",), forced=((0, 5),)) == "eight"
-    assert moved("1715 would do", 20, labelled=("17:15",)) == "1715 would do"
+    assert moved("1715 would do", 20, labelled=("17:15",)) == "1735 would do"
+    assert moved("1715 would do", 20) == "1715 would do"
+
+
+@pytest.mark.parametrize("label", ["1215hrs", "12:15 hrs", "12:15", "1215", "12:15 pm", "1215 hours", "12.15"])
+def test_labels_of_times_are_read_however_they_are_written(label: str) -> None:
+    assert clock.minutes_of(label) == 12 * 60 + 15
 
 
 @given(st.sets(st.integers(0, 287).map(lambda n: 5 * n), min_size=1, max_size=6))
