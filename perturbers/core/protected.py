@@ -54,7 +54,7 @@ _PATTERN = re.compile(
   | (?<!\w)%(?:\(\w+\))?[sdfrx](?!\w) | (?<!\w)\$[A-Za-z_]\w* | &(?:\#\d+|\#x[0-9A-Fa-f]+|[a-z]+);
   | (?<![\w'’])[^\W_]*_+\w(?:[\w.-]*\w)?(?!\w) | (?<![\w'’])\w+_+(?!\w)     # an identifier with an underscore
   # digits among letters: A1B2, TR2635, B-12; not "4-star"
-  | (?<![\w'’-])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)(?!\d+(?:-[a-z]+)+(?!\w))[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?![\w'’])
+  | (?<![\w'’-])(?=[A-Za-z0-9-]*[A-Za-z])(?=[A-Za-z0-9-]*\d)(?!\d+(?:-[a-z]+)+(?!\w))[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?![\w'’])
   | (?:[{_EMOJI}]|[0-9\#*]\ufe0f?\u20e3)[{_TAIL}]*(?:\u200d[{_EMOJI}][{_TAIL}]*)*
   | \w*(?:\w[{MARKS}\u200d]+)+[\w{MARKS}\u200d]*                    # a word with combining marks
     """,

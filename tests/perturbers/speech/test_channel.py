@@ -51,15 +51,25 @@ def fake_speech(**options: object) -> Speech:
 
 
 def test_a_turn_recognised_right_stays(ear: FakeAsr) -> None:
-    source = dialogue("I need a hotel in the east, at 07:45.")
+    source = dialogue("I need a hotel in the east, please.")
     made = fake_speech().perturb(source, 1)
     assert made.turns == source.turns
     assert made.lineage[-1].outcome == "skipped" and made.lineage[-1].skipped == ()
 
 
+def test_a_turn_is_written_as_one(ear: FakeAsr) -> None:
+    """As the recogniser wrote it, or plain; from end to end, whatever was recognised wrong."""
+    ear._answer = lambda text, call: text.replace("east", "yeast").replace("seven forty five", "7:45")
+    source = dialogue("i need a hotel in the east , at 7:45 for code AB12_C")
+    assert fake_speech().perturb(source, 1).turns[0].utterance == "i need a hotel in the yeast, at 7:45 for code AB12_C"
+    made = fake_speech(output="plain").perturb(source, 1)
+    assert made.turns[0].utterance == "i need a hotel in the yeast at seven forty five for code AB12_C"
+    assert made.turns[0].spans[0].text == "yeast" and check_dialogue(made) == []
+
+
 def test_misrecognised(ear: FakeAsr) -> None:
     ear._answer = lambda text, call: text.replace("east", "yeast")
-    source = dialogue("I need a hotel in the east.", "Or in the north")
+    source = dialogue("I need a hotel in the east.", "Or in the north.")
     made = fake_speech().perturb(source, 1)
     assert made.turns[0].utterance == "I need a hotel in the yeast."
     assert made.turns[0].spans[0].status == "changed" and made.turns[0].spans[0].text == "yeast"
@@ -73,7 +83,7 @@ def test_misrecognised(ear: FakeAsr) -> None:
 def test_hallucinations_are_resampled_then_skipped(ear: FakeAsr) -> None:
     ear._answer = lambda text, call: "thank you. " * 24 if call < 3 else text.replace("need", "knead")
     made = fake_speech().perturb(dialogue("I need a hotel"), 1)
-    assert made.turns[0].utterance == "I knead a hotel" and ear.calls == 3
+    assert made.turns[0].utterance == "I knead a hotel." and ear.calls == 3
     ear._answer = lambda text, call: "thank you. " * 24
     ear.calls = 0
     source = dialogue("yes please, in the north")
@@ -103,7 +113,7 @@ def test_voice_failure_costs_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     engines = Engines(FakeTts(trouble=trouble), FakeAsr(lambda text, call: text.replace("hotel", "motel")), Cache(None))
     monkeypatch.setattr(registry, "open_engines", lambda choice: engines)
     made = fake_speech().perturb(dialogue("a hotel", "in the north"), 1)
-    assert made.turns[0].utterance == "a motel"
+    assert made.turns[0].utterance == "a motel."
     assert [(skip.turn, skip.reason) for skip in made.lineage[-1].skipped] == [(2, "tts_failed")]
 
 

@@ -103,12 +103,12 @@ def test_a_package_brings_a_voice_and_a_recogniser(plugin: None) -> None:
     speech = Speech(engine="audio", tts="hum", asr="parrot", noise="none", cache="off")
     turns = (Turn(0, "user", "I need a hotel"), Turn(1, "system", "Where?"))
     made = speech.perturb(Dialogue(dialogue_id="d/standard/0", source="test", source_id="d", turns=turns), 1)
-    assert made.turns[0].utterance == "I need a motel"
+    assert made.turns[0].utterance == "i need a motel"
     params = made.lineage[-1].params or {}
     assert params["tts"] == "en: hum 1; zh: hum" and params["asr"] == "en: parrot 1; zh: parrot"
     assert {reason for reason in made.lineage[-1].reasons if reason.startswith("voice")} <= {"voice: low", "voice: high"}
     said = Speech(engine="audio", tts="hum", asr="parrot:i need a hostel", noise="none", cache="off")
-    assert said.perturb(Dialogue(dialogue_id="d/standard/0", source="test", source_id="d", turns=turns), 1).turns[0].utterance == "I need a hostel"
+    assert said.perturb(Dialogue(dialogue_id="d/standard/0", source="test", source_id="d", turns=turns), 1).turns[0].utterance == "i need a hostel"
 
 
 @pytest.mark.parametrize(

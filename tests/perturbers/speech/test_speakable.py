@@ -30,6 +30,8 @@ from hypothesis import strategies as st
         ("b&b", "b and b"),
         ("1,200 people", "twelve hundred people"),
         ("4-star", "four star"),
+        ("5-10 people for $10-20", "five to ten people for ten dollars to twenty"),
+        ("12-05-2020", "twelve zero five twenty twenty"),
         ("does n't", "does not"),
         ("I'd", "i would"),
         ("what's", "what is"),
@@ -47,7 +49,18 @@ def test_english(written: str, said: str) -> None:
         ("18:30的火车", "十八点三十分的火车"),
         ("人均50元", "人均五十元"),
         ("2019年", "二零一九年"),
-        ("电话13800138", "电话一三八零零一三八"),
+        ("电话13800138", "电话幺三八零零幺三八"),
+        ("电话010-62345678", "电话零幺零六二三四五六七八"),
+        ("人均5000-10000元", "人均五千到一万元"),
+        ("评分4.5分以上", "评分四点五分以上"),
+        ("9:00-17:30", "九点到十七点三十分"),
+        ("2:05，14:05", "两点零五分十四点零五分"),
+        ("气温-5℃到25°C", "气温零下五摄氏度到二十五摄氏度"),
+        ("¥50或$3.5", "五十元或三点五美元"),
+        ("比分3:1，1/2杯", "比分三比一二分之一杯"),
+        ("G1234次列车，305房间", "g幺二三四次列车三零五房间"),
+        ("2个人，12000平方米", "两个人一万两千平方米"),
+        ("3-2-1号，2021-05-03", "三杠二杠一号二零二一年五月三日"),
         ("打8折，105元，115元", "打八折一百零五元一百一十五元"),
         ("百分之10%", "百分之百分之十"),
         ("我想預訂車票", "我想预订车票"),
@@ -100,5 +113,6 @@ def test_numbers() -> None:
     assert " ".join(cardinal(999_999)) == "nine hundred ninety nine thousand nine hundred ninety nine"
     assert [" ".join(ordinal(n)) for n in (1, 2, 3, 5, 12, 20, 30)] == ["first", "second", "third", "fifth", "twelfth", "twentieth", "thirtieth"]
     assert " ".join(pairs("1900")) == "nineteen hundred"
-    assert [hanzi(n) for n in (10, 15, 20, 102, 110, 1005, 20_000)] == ["十", "十五", "二十", "一百零二", "一百一十", "一千零五", "二万"]
+    assert [hanzi(n) for n in (10, 15, 20, 102, 110, 1005, 20_000)] == ["十", "十五", "二十", "一百零二", "一百一十", "一千零五", "两万"]
+    assert [hanzi(n) for n in (2500, 10_010, 120_000_000)] == ["两千五百", "一万零一十", "一亿两千万"]
     assert simplified("無線") == "无线"

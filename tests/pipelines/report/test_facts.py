@@ -148,9 +148,9 @@ def test_recordings_are_linked_where_there_are_some() -> None:
 def test_word_errors_by_noise_level(tmp_path: Path) -> None:
     """Two turns heard at 10 and 13 dB, in bands of 3 dB; a text channel has no level."""
     turns = (Turn(0, "user", "a motel please", "a hotel please", edits=(Edit(2, 3, "m"),)), Turn(1, "system", "ok"), Turn(2, "user", "thank you"))
-    spoken = Step("speech@2", 1, {"engine": "audio"}, "changed", reasons=("voice: x", "noise: white", "turn 0: 10.2 dB", "turn 2: 13 dB"))
+    spoken = Step("speech@3", 1, {"engine": "audio"}, "changed", reasons=("voice: x", "noise: white", "turn 0: 10.2 dB", "turn 2: 13 dB"))
     record = Dialogue(dialogue_id="D/speech/0", source="s", source_id="D", suite="speech", split="test", turns=turns, lineage=(spoken,))
-    typed = record.replace(dialogue_id="E/speech/0", lineage=(Step("speech@2", 1, {"engine": "text"}, "changed"),))
+    typed = record.replace(dialogue_id="E/speech/0", lineage=(Step("speech@3", 1, {"engine": "text"}, "changed"),))
     path = tmp_path / "dialogues/speech/test.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(encode(record) + b"\n" + encode(typed) + b"\n")
