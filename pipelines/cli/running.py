@@ -31,6 +31,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--input",
         dest="inputs",
         nargs="+",
+        action="extend",
         required=True,
         metavar="PATH",
         help=_INPUT,

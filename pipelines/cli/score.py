@@ -15,7 +15,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     more = f"a benchmark (see `dialmill list benchmarks`), or what is scored only: {', '.join(SCORED_ONLY)}"
     parser.add_argument("benchmark", metavar="BENCHMARK", help=more)
     parser.add_argument("--gold", required=True, metavar="DIR", help="the right answers: an output folder, or the official release's layout")
-    parser.add_argument("--predictions", nargs="+", metavar="FILE", help="what is to be scored: a file or folder of each system")
+    parser.add_argument("--predictions", nargs="+", action="extend", metavar="FILE", help="what is to be scored: a file or folder of each system")
     parser.add_argument("--suite", metavar="NAME", help="a suite, or all: robustness against the clean one (default: what the predictions are about)")
     parser.add_argument("--split", metavar="NAME", help="the split that the predictions are about (default test)")
     parser.add_argument("--database", metavar="DIR", help="DOMAIN_db.json files, for Inform and Success by entities")

@@ -51,9 +51,11 @@ class Job:
 
     @property
     def startup_warnings(self) -> list[str]:
-        """What the suites' perturbers have to say before they start."""
+        """What the recipe and the suites' perturbers have to say before they start."""
         languages = {language for source in self.sources.values() for language in source.language.split(", ")}
-        return [f"suite {suite.name}: {warning}" for suite in self.recipe.suite_plan() for warning in suite.perturber.startup_warnings(languages)]
+        return [*self.recipe.startup_warnings()] + [
+            f"suite {suite.name}: {warning}" for suite in self.recipe.suite_plan() for warning in suite.perturber.startup_warnings(languages)
+        ]
 
     @property
     def params(self) -> dict[str, dict[str, set[type]]]:

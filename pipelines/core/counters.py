@@ -12,6 +12,10 @@ from dialmill.pipelines.core.errors import DialmillError
 K = TypeVar("K", bound=Hashable)
 
 
+#: A note that begins so tells what the input holds less of than was asked for; what follows is a warning.
+SHORTFALL = "shortfall: "
+
+
 class StageCount(msgspec.Struct):
     """One stage's count of records: ``in + made == out + sum(rejected)``."""
 

@@ -330,6 +330,10 @@ class Recipe:
                 told = f"the suite {suite!r} takes {wanted} alone (suite_domains) and would stay empty; leave it out of suites, or name its domains"
                 yield "domains", told
 
+    def startup_warnings(self) -> list[str]:
+        """What is to be said of these settings before a run."""
+        return []
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the manifest."""
         return dataclasses.asdict(self)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.core.errors import RecordError
-from dialmill.pipelines.disentangle.logs import Log, LogLine
+from dialmill.pipelines.disentangle.logs import PLACEHOLDER, Log, LogLine
 from dialmill.pipelines.disentangle.metrics import conversations
 from dialmill.pipelines.disentangle.nicknames import Nicks, addressee, without_names
 from dialmill.pipelines.disentangle.recipe import LogRecipe
@@ -58,11 +58,10 @@ class Conversation(NamedTuple):
 
 
 def gather(log: Log, nicks: Nicks, links: Sequence[tuple[int, int]], sure: dict[int, float], recipe: LogRecipe) -> Iterator[Conversation]:
-    """The conversations of a log: what reply links connect. Where links are annotated, their file is so from its first one on; what stands before
-    is context, and belongs to no conversation."""
-    start = min((message for _, message in links), default=0)
+    """The conversations of a log: what reply links connect. Where links are annotated, they reach back before the first annotated message: what they
+    reply to there belongs to the conversation, and whoever asked there asks."""
     for group in conversations(links):
-        talk = [log.lines[at] for at in group if at >= start and log.lines[at].is_talk]
+        talk = [log.lines[at] for at in group if log.lines[at].is_talk]
         # Bots that talk alone are a conversation too: one that the filters refuse.
         said = tuple(line for line in talk if not (recipe.drop_bots and line.is_bot)) or tuple(talk)
         if not said:
@@ -87,6 +86,8 @@ def refusal(made: Conversation, nicks: Nicks, recipe: LogRecipe) -> RecordError 
         return RecordError("too_many_participants", who)
     if recipe.undirected_start and _directed(made, nicks):
         return RecordError("directed_start", made.messages[0].text)
+    if recipe.opens_with_request and not asks(opening(made)):
+        return RecordError("no_request", opening(made)[:200])
     share = max(counts.values()) / len(made.people)
     if share > recipe.max_share:
         return RecordError("one_sided", f"{share:.0%} of {len(made.people)} messages are by one of {who}")
@@ -95,12 +96,65 @@ def refusal(made: Conversation, nicks: Nicks, recipe: LogRecipe) -> RecordError 
     return None
 
 
+_SOUGHT = (
+    r"how what whats why where when which who can could would should does anyone anybody someone somebody help need want wanna trying try "
+    r"tried looking wondering wonder having problems? issues? trouble errors? fails? failed failing broken broke crash\w* hang\w* freez\w* "
+    r"stuck missing wrong can'?t cannot won'?t don'?t doesn'?t didn'?t isn'?t not no nothing never blank slow silent dead unable lost "
+    r"question possible instead my please pls says"
+)
+_PHRASES = r"way to|i have|i've|i get|i got|tell me|is there"
+_ASKS = re.compile(rf"\?|\b(?:{'|'.join(_SOUGHT.split())}|{_PHRASES})\b|[吗呢么？]|怎么|如何|为什么|什么|哪|请|帮|问题|错误|不能|无法|想|需要", re.I)
+
+
+def opening(made: Conversation) -> str:
+    """What the one who asks says before anybody answers."""
+    said = []
+    for line, person in zip(made.messages, made.people, strict=True):
+        if person != made.people[0]:
+            break
+        said.append(line.text)
+    return " ".join(said)
+
+
+_GREETING = (
+    "hi hello hey hiya hallo hola yo greetings morning good evening afternoon all everyone everybody there guys folks anyone anybody "
+    "here how are r you u doing today is what's whats up sup around awake alive lol haha re back am i im i'm 你好 大家好 有人吗 早"
+)
+_CHAT = re.compile(rf"[^\w]*(?:(?:{'|'.join(_GREETING.split())})[^\w]*)+", re.I)
+
+
+def asks(text: str) -> bool:
+    """Whether an opening asks for something: a question, a wish, or a trouble that is told. "hi, how are you?" asks for nothing."""
+    return _ASKS.search(text) is not None and _CHAT.fullmatch(text) is None
+
+
+_COMMAND = re.compile(r"!\w")
+#: Lines after a call in which the bot answers.
+_BOT_ANSWERS = 12
+
+
+def _with_factoid(log: Log, line: LogLine, text: str, recipe: LogRecipe) -> str:
+    """A message that calls the channel's bot with what the bot says to it, or nothing where it is left out or the bot says nothing."""
+    if recipe.bot_commands == "keep" or _COMMAND.match(text.lstrip()) is None or line.is_bot:
+        return text
+    if recipe.bot_commands == "factoid":
+        for later in log.lines[line.line + 1 : line.line + 1 + _BOT_ANSWERS]:
+            if later.is_bot and later.is_talk and later.text.strip():
+                return f"{text.strip()}. {_said(later)}"
+    return ""
+
+
 def _directed(made: Conversation, nicks: Nicks) -> bool:
     """Whether the first message is directed at somebody: it names a nick of the channel."""
     text, people = made.messages[0].text, dict.fromkeys(made.people, "")
     if addressee(text, nicks, people) is not None:
         return True
     return without_names(text, nicks, people) != " ".join(text.split())
+
+
+def _said(line: LogLine) -> str:
+    """What a message says, without what stands for characters that a form of the log has lost."""
+    return line.text.replace(PLACEHOLDER, " ") if PLACEHOLDER in line.text else line.text
 
 
 def stamp(log: Log, line: LogLine) -> tuple[str, str]:
@@ -139,7 +193,7 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
     turns: list[tuple[str, str, tuple[str, ...]]] = []
     begins: list[int] = []
     for line, person in zip(made.messages, made.people, strict=True):
-        text = line.text
+        text = _with_factoid(log, line, _said(line), recipe)
         if recipe.anonymise:
             text = without_names(text, nicks, names if recipe.form == "dstc8" else dict.fromkeys(names, ""))
         text = " ".join(text.split())
@@ -151,6 +205,8 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
         elif recipe.form == "plain":
             labels = (f"speaker={line.nick}", f"line={line.line}")
         if recipe.merges and turns and turns[-1][0] == person:
+            if text in turns[-1][1].split(". "):
+                continue  # asked again in the same words, for want of an answer
             # As the release has it, whatever punctuation precedes: "msn?. I'm".
             turns[-1] = (person, f"{turns[-1][1]}. {text}", turns[-1][2])
         else:
@@ -240,7 +296,7 @@ def entangled(log: Log, made: Conversation, nicks: Nicks, first: int, before: in
     names = number_people([*made.people, *(nicks.person(line.nick) or "" for line in lines)])
     found = []
     for line in lines:
-        text = without_names(line.text, nicks, names)
+        text = without_names(_said(line), nicks, names)
         if text:
             found.append(Line(names[nicks.person(line.nick) or ""], *stamp(log, line), text))
     return found

@@ -1,8 +1,8 @@
 """Read IRC logs and their reply annotations: one file line = one message, its 0-based line number = its id.
 
-A log is a folder's ``NAME.ascii.txt``, else ``NAME.raw.txt``, else ``NAME.tok.txt``; its annotation, when it has one, is
-``NAME.annotation.txt``. Lines end at the byte ``\\n`` and nowhere else: control characters that `str.splitlines` takes for
-line ends occur inside messages, and blank lines are messages that count.
+A log is a folder's ``NAME.raw.txt``, else ``NAME.ascii.txt`` (in which what isn't ASCII is lost), else ``NAME.tok.txt``; its annotation, when it has
+one, is ``NAME.annotation.txt``. Lines end at the byte ``\\n`` and nowhere else: control characters that `str.splitlines` takes for line ends occur
+inside messages, and blank lines are messages that count. Colours and other formatting codes are no part of what was said.
 Format of the logs and of the links: Kummerfeld et al. (ACL 2019, P19-1374).
 """
 
@@ -16,10 +16,10 @@ from typing import Literal
 
 from dialmill.pipelines.core.errors import InputError
 
-Kind = Literal["message", "action", "notice", "rename", "join", "leave", "system", "blank"]
+Kind = Literal["message", "action", "notice", "rename", "join", "leave", "system", "blank", "unparsed"]
 Clock = Literal["12h", "24h"]
 
-VARIANTS = ("ascii", "raw", "tok")
+VARIANTS = ("raw", "ascii", "tok")
 TALK = frozenset({"message", "action"})
 BOTS = frozenset(
     {
@@ -43,6 +43,13 @@ BOTS = frozenset(
         "supybot",
     }
 )
+#: What stands in the ascii form for characters that it has none for.
+PLACEHOLDER = "<unconvertable>"
+_BOM = b"\xef\xbb\xbf"
+#: Colours (with their numbers), hexadecimal colours, and the switches of bold, reset, monospace, reverse, italics, strike-through and underline.
+_CODES = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9A-Fa-f]{6})?|[\x02\x0f\x11\x16\x1d\x1e\x1f]")
+#: A log of another client's form is told by fewer than this share of its lines being of this one.
+LEAST_PARSED = 0.5
 BACKWARDS_TOLERATED = 5
 """Minutes the clock may step back without counting as a wrap (two servers' clocks may differ a little)."""
 
@@ -119,6 +126,7 @@ def parse(lines: Sequence[str], clock: Clock | None = None) -> tuple[Clock, list
 def _parse(lines: Iterable[str], turn: int) -> Iterator[LogLine]:
     minute, last = 0, -1
     for index, line in enumerate(lines):
+        line = _CODES.sub("", line)
         stamp = _STAMP.match(line)
         rest = line
         if stamp:
@@ -153,7 +161,16 @@ def _classify(rest: str, stamped: bool) -> tuple[Kind, str, str]:
         notice = _NOTICE.match(rest)
         if notice:
             return "notice", notice[1] or notice[3], notice[2] or notice[4] or ""
-    return ("message", "", rest) if stamped else ("system", "", rest)
+    return ("message", "", rest) if stamped else ("unparsed", "", rest)
+
+
+def unlike(lines: Sequence[LogLine]) -> str | None:
+    """What speaks against lines being a log of this form: too few are, and the first that isn't; None where nothing does."""
+    other = [line for line in lines if line.kind == "unparsed"]
+    filled = sum(line.kind != "blank" for line in lines)
+    if len(other) <= (1 - LEAST_PARSED) * filled:
+        return None
+    return f"{len(other)} of {filled} lines are no lines of such a log, the first is line {other[0].line + 1}: {other[0].text[:80]!r}"
 
 
 def _event(body: str) -> tuple[Kind, str, str]:
@@ -182,8 +199,9 @@ def _parse_tok(lines: Sequence[str]) -> list[LogLine]:
 
 
 def split_lines(data: bytes) -> list[str]:
-    """Decode UTF-8 (undecodable bytes become U+FFFD) and split at ``\\n`` only; a final newline ends the last line."""
-    parts = data.split(b"\n")
+    """Decode UTF-8 (undecodable bytes become U+FFFD, a byte order mark in front is dropped) and split at ``\\n`` only; a final newline ends the last
+    line."""
+    parts = data.removeprefix(_BOM).split(b"\n")
     if parts and not parts[-1]:
         parts.pop()
     return [part.removesuffix(b"\r").decode("utf-8", "replace") for part in parts]
@@ -210,7 +228,7 @@ def log_name(path: Path) -> str:
 
 
 def find_logs(folder: Path) -> list[Path]:
-    """The logs of a folder, one path for each NAME (ascii, else raw, else tok), sorted by path; searches subfolders."""
+    """The logs of a folder, one path for each NAME (raw, else ascii, else tok), sorted by path; searches subfolders."""
     if not folder.is_dir():
         raise LogError(str(folder), "no such folder")
     best: dict[tuple[Path, str], Path] = {}
@@ -237,6 +255,9 @@ def read_log(path: Path) -> Log:
     if path.name.endswith(".tok.txt"):
         return Log(name, str(path), "24h", tuple(_parse_tok(lines)))
     clock, parsed = parse(lines)
+    wrong = unlike(parsed)
+    if wrong is not None:
+        raise LogError(str(path), wrong, "convert the log to lines such as '[10:00] <nick> text'")
     return Log(name, str(path), clock, tuple(parsed))
 
 
@@ -285,5 +306,5 @@ def read_annotated(folder: Path) -> list[tuple[Log, list[tuple[int, int]]]]:
             log = read_log(path)
             pairs.append((log, read_links(note, len(log.lines))))
     if not pairs:
-        raise LogError(str(folder), "no annotated log here", "expected are NAME.ascii.txt (or .raw.txt, .tok.txt) and NAME.annotation.txt beside it")
+        raise LogError(str(folder), "no annotated log here", "expected are NAME.raw.txt (or .ascii.txt, .tok.txt) and NAME.annotation.txt beside it")
     return pairs

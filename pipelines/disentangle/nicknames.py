@@ -8,13 +8,24 @@ message is addressed: as its first token, before ":" or ",".
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
+from dialmill.perturbers.core.distance import distance
 from dialmill.pipelines.disentangle.frame import person_key
 from dialmill.pipelines.disentangle.logs import LogLine
-from dialmill.pipelines.disentangle.words import COMMON
+from dialmill.pipelines.disentangle.words import COMMON, PACKAGES
 
 _LEADING = re.compile(r"\s*[@<(\[]?([^\s:,;>)\]]+)[>)\]]?\s?(?:[:,;]+|->?(?=\s))\s*")
+#: A message's first token with a colon after it: most often whom it is for.
+_ADDRESSED = re.compile(r"\s*@?([A-Za-z\[\]\\`_^{|}][\w\[\]\\`^{|}-]{2,}): ")
+#: How often somebody is addressed who never speaks, until the name counts as one; and what stands before a colon without being a name.
+_CALLED = 2
+_NO_NAMES = "error errors warning note edit http https ftp question answer update example problem solution usage output input info debug fatal"
+_HEADS = frozenset(_NO_NAMES.split())
+#: A shell's prompt, and a home folder: both name their owner.
+_PROMPT = re.compile(r"(?<![\w.+-])[a-z_][\w.-]*@[\w-]+(?=:[~/]|[:~]?\s?[$#](?:\s|$)|\s[~/])", re.I)
+_HOME = re.compile(r"(/home/|/Users/|[Cc]:\\Users\\)(?!user\b)[\w.-]+")
 _TOKEN = re.compile(r"\S+")
 #: A token, and what may stand around a name in it.
 _BARE = re.compile(r"([^\w\[\]{}|\\`^-]*)(.*?)((?:'s)?[^\w\[\]{}|\\`^-]*)", re.DOTALL)
@@ -28,13 +39,21 @@ class Nicks:
 
     def __init__(self, lines: Iterable[LogLine]) -> None:
         self._parent: dict[str, str] = {}
+        called: Counter[str] = Counter()
         for line in lines:
             if line.nick:
                 self._meet(line.nick)
+            found = _ADDRESSED.match(line.text) if line.is_talk else None
+            if found is not None:
+                called[found[1].lower()] += 1
             if line.kind == "rename":
                 one, other = self._root(self._meet(line.nick)), self._root(self._meet(line.text))
                 if one != other:
                     self._parent[max(one, other)] = min(one, other)
+        # Whom others address, though not a word of theirs stands in this log.
+        for name, times in called.items():
+            if times >= _CALLED and name not in self._parent and name not in COMMON and name not in _HEADS:
+                self._meet(name)
 
     def _meet(self, nick: str) -> str:
         low, key = nick.lower(), person_key(nick)
@@ -73,6 +92,10 @@ def _resolve(name: str, nicks: Nicks, people: Iterable[str]) -> str | None:
         matches = {one for one in people if one.startswith(low)}
         if len(matches) == 1:
             return matches.pop()
+        # ... or mistype them.
+        near = {one for one in people if len(low) > _PREFIX and abs(len(one) - len(low)) <= 1 and distance(one, low) == 1}
+        if len(near) == 1:
+            return near.pop()
     return None
 
 
@@ -85,6 +108,7 @@ def without_names(text: str, nicks: Nicks, people: Mapping[str, str], stranger: 
     def put(person: str) -> str:
         return people.get(person, stranger)
 
+    text = _HOME.sub(r"\1user", _PROMPT.sub("user@host", text))
     parts: list[str] = []
     place = 0
     while (found := _LEADING.match(text, place)) is not None and (person := _resolve(found[1], nicks, people)) is not None:
@@ -92,11 +116,11 @@ def without_names(text: str, nicks: Nicks, people: Mapping[str, str], stranger: 
         if name:
             parts.append(name + ": ")
         place = found.end()
-    parts.append(_TOKEN.sub(lambda token: _inside(token[0], nicks, put), text[place:]))
+    parts.append(_TOKEN.sub(lambda token: _inside(token[0], nicks, put, people.__contains__), text[place:]))
     return _BLANKS.sub(" ", "".join(parts)).strip()
 
 
-def _inside(token: str, nicks: Nicks, put: Callable[[str], str]) -> str:
+def _inside(token: str, nicks: Nicks, put: Callable[[str], str], addressed: Callable[[str], bool]) -> str:
     bare = _BARE.fullmatch(token)
     if bare is None:
         return token
@@ -105,7 +129,7 @@ def _inside(token: str, nicks: Nicks, put: Callable[[str], str]) -> str:
     if len(low) < _PREFIX or low in COMMON or low.isdigit():
         return token
     person = nicks.person(name)
-    if person is None:
+    if person is None or (low in PACKAGES and not addressed(person)):
         return token
     name = put(person)
     if name:

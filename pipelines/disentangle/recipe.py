@@ -13,6 +13,18 @@ from dialmill.schemas import Dialogue
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$", title="a date, YYYY-MM-DD")]
 
 
+#: Why conversations are refused, and the key that takes them.
+RELAXED_BY = {
+    "too_few_participants": "min_participants=1",
+    "too_many_participants": "max_participants=N, or form=dstc8,",
+    "directed_start": "undirected_start=false",
+    "no_request": "opens_with_request=false",
+    "one_sided": "max_share=1",
+    "unsure_links": "min_confidence=0",
+    "too_few_turns": "min_turns=N",
+}
+
+
 @dataclass(frozen=True)
 class LogRecipe(Recipe):
     """Keys for sources that are chat logs. The filters are those of DSTC7 (Gunasekara et al. 2019, section 3.1)."""
@@ -27,6 +39,13 @@ class LogRecipe(Recipe):
         float, Meta(ge=0, le=1, description="only predicted conversations of at least this confidence", examples=[0.7], extra={"unit": "confidence"})
     ] = 0.0
     undirected_start: Annotated[bool, Meta(description="only conversations whose first message addresses nobody")] = False
+    opens_with_request: Annotated[
+        bool, Meta(description="only conversations that open with a question, a wish or a trouble, and not with a greeting or chat")
+    ] = False
+    bot_commands: Annotated[
+        Literal["keep", "factoid", "drop"],
+        Meta(description="messages that call the channel's bot ('!ask'): as they are, with what the bot says appended, or left out"),
+    ] = "keep"
     min_participants: Annotated[
         int,
         Meta(ge=1, description="only conversations of at least so many participants, bots not counted", examples=[2], extra={"unit": "participants"}),

@@ -37,3 +37,20 @@ you young your youre yourself zero
 """
 
 COMMON = frozenset(_WORDS.split())
+
+_PACKAGES = """
+abiword acpi alacarte alsa alsamixer amarok amule anjuta apmd aptitude ardour aspell audacity automatix avahi avidemux awn azureus bacula
+banshee bashrc beagle beryl bind bittorrent blender bluez brasero busybox calibre checkinstall chkrootkit chromium clamav cmake compiz conky
+cups curl cvs deluge devede dhcp dhcpcd dia django docker dosbox dovecot dpkg eclipse ekiga emacs emerald empathy envy epiphany evince
+evolution exim fail2ban fglrx filezilla firestarter fluxbox gaim galeon gambas gcc gdb gdm gedit gimp git gksudo glade gnash gnomebaker
+gnucash gparted gpg grip grub2 gstreamer gthumb hplip htop icecast inkscape iptables irssi jack java jedit k3b kaffeine kate kdevelop kdm
+kile kino kmail knoppix konqueror konsole kopete kpdf krita ktorrent kvm lirc lynx madwifi mc mencoder metacity miro mldonkey mono mplayer
+mutt mysql nano nautilus ncurses ndiswrapper netbeans nginx nmap nouveau ntp ogle openbox openoffice openssh openvpn opera pan parted perl
+phpmyadmin pidgin postfix postgres postgresql pulse pulseaudio python qemu quanta rdesktop rhythmbox rsync ruby samba sane screenlets
+scribus sed skype smplayer snort songbird sqlite squid streamtuner subversion svn swat swftools synaptic syslog thunar thunderbird tightvnc
+tomboy totem transmission usplash vim vino virtualbox vlc vmware vsftpd webmin wget wicd wireshark wvdial xchat xine xmms xorg xsane xterm
+xubuntu xvidcap yelp zsh
+"""
+
+PACKAGES = frozenset(_PACKAGES.split())
+"""Names of programs that are nicks somewhere: inside a message they are programs, unless their namesake takes part in the conversation."""

@@ -18,6 +18,13 @@ _ENDING = ".annotation.txt"
 _COUNTS = ("messages", "gold_links", "predicted_links", "matched_links", "gold_conversations", "predicted_conversations", "matched_conversations")
 
 
+#: How the metrics count, for the score file.
+POLICY = {
+    "singletons": "conversations of one message don't count for exact match, as in the published one; where neither side has others it is 100",
+    "ari": "0 where one side puts all messages into one conversation and the other doesn't: that is what chance gives",
+}
+
+
 def link_files(folder: str) -> dict[str, Path]:
     """The annotations below a folder (or one annotation) by the name of their log.
 
@@ -60,7 +67,14 @@ def score(gold: str, predictions: str) -> dict[str, Any]:
     scores = measure(right, guessed).as_dict()
     counts = {name: int(scores.pop(name)) for name in _COUNTS}
     versions = {package: metadata.version(package) for package in ("numpy", "scipy")}
-    return {"benchmark": "disentanglement", "suite": None, "metrics": scores, "versions": versions, "counts": counts | {"files": len(right)}}
+    return {
+        "benchmark": "disentanglement",
+        "suite": None,
+        "metrics": scores,
+        "versions": versions,
+        "counts": counts | {"files": len(right)},
+        "policy": POLICY,
+    }
 
 
 def text(scores: dict[str, Any]) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 from dialmill.pipelines.candidates.audit import rates, suspicions
 from dialmill.pipelines.core.benchmark import Job
-from dialmill.pipelines.core.counters import Counters
+from dialmill.pipelines.core.counters import SHORTFALL, Counters
+from dialmill.pipelines.disentangle.recipe import RELAXED_BY
 from dialmill.pipelines.stages.split import Layout
 from dialmill.pipelines.stages.word_errors import report
 from dialmill.schemas.version import RECORD, VERSION
@@ -111,12 +112,20 @@ def _shortfalls(counters: Counters) -> list[str]:
     found = [f"{absent} ids stand in split lists but not in the input"] if absent else []
     if short:
         found.append(f"{_SHORT}: {short} examples have fewer candidates than wanted: too few utterances differ, and none is repeated")
+    found += [name.removeprefix(SHORTFALL) for name in sorted(counters.notes) if name.startswith(SHORTFALL)]
+    refused = counters.stages.get("filter")
+    if refused is not None:
+        # The filters of conversations have keys that relax them: the one that refuses most of the input is named.
+        most = max(refused.rejected.items(), key=lambda item: item[1], default=("", 0))
+        if 2 * most[1] > refused.entered and most[0] in RELAXED_BY:
+            found.append(f"{most[1]:,} of {refused.entered:,} conversations are {most[0]}: {RELAXED_BY[most[0]]} takes them")
     return found
 
 
 def _flaws(counters: Counters) -> list[str]:
     """The remarks about the sources, in one line."""
-    flaws = [f"{name} {number}" for name, number in sorted(counters.notes.items()) if name not in _OWN]
+    told = [(name, number) for name, number in sorted(counters.notes.items()) if name not in _OWN and not name.startswith(SHORTFALL)]
+    flaws = [f"{name} {number}" for name, number in told]
     return [f"the sources have flaws that were handled by rule: {', '.join(flaws)}"] if flaws else []
 
 

@@ -19,7 +19,8 @@ from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.kinds import ANY, FileKind
 
 _SPLITS = {"train": b"train", "dev": b"valid", "valid": b"valid", "test": b"test"}
-_LABELS = ("Accept", "Reject", "No Decision Yet")
+_OPEN = "No Decision Yet"
+_LABELS = ("Accept", "Reject", _OPEN)
 
 
 class Label(msgspec.Struct):
@@ -108,7 +109,8 @@ class Advising(Source):
         labels = []
         for at, label in enumerate(take_if(record, "success-labels", list) or []):
             name, position = take(label, "label", str, f"success-labels[{at}]"), take(label, "position", int, f"success-labels[{at}]")
-            if name not in _LABELS or not -1 <= position < len(messages):
+            # A suggestion is accepted or rejected by some message; only where nothing is decided there is none.
+            if name not in _LABELS or not (-1 if name == _OPEN else 0) <= position < len(messages):
                 raise RecordError("bad_label", f"success-labels[{at}]: {name!r} at {position}, of {len(messages)} messages")
             labels.append(Label(name, position))
         profile = known(take_if(record, "profile", dict) or {})

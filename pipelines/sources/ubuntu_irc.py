@@ -1,6 +1,6 @@
 """IRC logs of #ubuntu, and of any channel logged alike: NAME.ascii.txt, NAME.raw.txt or NAME.tok.txt, and NAME.annotation.txt with reply links.
 
-The format is that of Kummerfeld et al. (ACL 2019, P19-1374). A log in several forms is read in one: ascii, else raw, else tok; the others
+The format is that of Kummerfeld et al. (ACL 2019, P19-1374). A log in several forms is read in one: raw, else ascii, else tok; the others
 must have as many lines. Folders called train, dev and test are the official splits. The archive's own layout (2007/01/02/#ubuntu.txt) is read too.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role
-from dialmill.pipelines.disentangle.logs import VARIANTS, Log, _parse_tok, log_name, parse, split_lines
+from dialmill.pipelines.disentangle.logs import VARIANTS, Log, _parse_tok, log_name, parse, split_lines, unlike
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.sources.reading import dialogue_data, file_name
 from dialmill.schemas import Message
@@ -32,7 +32,7 @@ class UbuntuIrc(MessageSource):
     def role(self, path: str, head: str) -> Role | None:
         if not path.endswith(".txt"):
             return None
-        lines = [line for line in head.split("\n")[:60] if line.strip()]
+        lines = [line for line in head.removeprefix("\ufeff").split("\n")[:60] if line.strip()]
         if path.endswith(".annotation.txt"):
             return "links" if all(map(_LINK.match, lines[:20])) else None
         if any(path.endswith(f".{form}.txt") for form in VARIANTS):
@@ -74,6 +74,9 @@ class UbuntuIrc(MessageSource):
             made = Log(source_id, source_id, "24h", tuple(_parse_tok(lines)))
         else:
             clock, parsed = parse(lines)
+            wrong = unlike(parsed)
+            if wrong is not None:
+                raise RecordError("unparsed_lines", wrong)
             made = Log(source_id, source_id, clock, tuple(parsed))
         notes = [piece.data for piece in pieces if piece.kind == "links"]
         return made, _links(notes[0], len(lines)) if notes else None

@@ -62,7 +62,7 @@ class JoinLogs(Stage):
             yield self._reject("read", error, first, name)
             return
         read.out += 1
-        self._count_lines(log)
+        yield from self._count_lines(log, first)
         links, sure = (annotated or [], {}) if self.recipe.links == "annotated" else predicted(log, self.recipe.model)
         if self.recipe.writes_links:
             text = "".join(f"{one} {other} -\n" for one, other in links).rstrip("\n").encode("ascii")
@@ -114,12 +114,15 @@ class JoinLogs(Stage):
         lines = [None if at is None else begins[at] for at, begins in answers]
         return conversations.around(log, [made for _, _, made in taken], nicks, lines, self.recipe, self.seed)
 
-    def _count_lines(self, log: Log) -> None:
+    def _count_lines(self, log: Log, piece: Piece) -> Iterable[tuple[str, Item]]:
+        """Counts the lines that hold a message, and those that don't by their kind; one that isn't understood is rejected by its number, from 1."""
         counted = self.counters.stage("lines")
         counted.entered += len(log.lines)
         for line in log.lines:
             if line.is_talk:
                 counted.out += 1
+            elif line.kind == "unparsed":
+                yield self._reject("lines", RecordError("unparsed", line.text), piece._replace(index=line.line + 1), f"{log.name}#{line.line}")
             else:
                 self.counters.reject("lines", f"no_message: {line.kind}")
 

@@ -56,7 +56,7 @@ def test_only_the_newline_byte_ends_a_line_and_blank_lines_count(tmp_path):
     write(tmp_path, "x.annotation.txt", "0 2 -\n")
     log = read_log(path)
     assert [(line.kind, line.nick) for line in log.lines] == [("message", "a"), ("blank", ""), ("message", "b")]
-    assert log.lines[0].text == "one\x1etwo"
+    assert log.lines[0].text == "onetwo", "the byte switches strike-through"
     assert read_links(annotation_path(path), len(log.lines)) == [(0, 2)]
     assert len(split_lines("a\u2028b\x85c\x0bd\ne".encode())) == 2
 
@@ -114,12 +114,37 @@ def test_prefixed_and_seconds_stamps():
     assert [(line.kind, line.nick, line.text) for line in lines] == [("message", "a", "hello"), ("action", "b", "nods")]
 
 
-def test_ascii_is_preferred_then_raw_then_tok(tmp_path):
+def test_raw_is_preferred_then_ascii_then_tok(tmp_path):
     for name in ("a.raw.txt", "a.ascii.txt", "a.tok.txt", "b.tok.txt", "b.raw.txt", "c.tok.txt"):
         write(tmp_path, name, "<s> hello </s>\n" if ".tok" in name else "[10:00] <x> hello\n")
-    assert [path.name for path in find_logs(tmp_path)] == ["a.ascii.txt", "b.raw.txt", "c.tok.txt"]
+    assert [path.name for path in find_logs(tmp_path)] == ["a.raw.txt", "b.raw.txt", "c.tok.txt"]
     log = read_log(tmp_path / "c.tok.txt")
     assert (log.lines[0].text, log.lines[0].kind, log_name(tmp_path / "c.tok.txt")) == ("hello", "message", "c")
+
+
+def test_a_byte_order_mark_hides_no_message(tmp_path):
+    path = write(tmp_path, "a.raw.txt", "\ufeff[11:58] <ana> my sound card is silent\r\n[12:01] <bo> ana: run alsamixer\r\n")
+    write(tmp_path, "a.annotation.txt", "\ufeff0 0 -\r\n0 1 -\r\n")
+    assert [line.nick for line in read_log(path).lines] == ["ana", "bo"]
+    assert read_links(annotation_path(path)) == [(0, 0), (0, 1)]
+
+
+def test_formatting_codes_are_no_part_of_what_is_said():
+    _, lines = parse(
+        ["[10:00] <ann> \x0304red\x03 \x02bold\x02 \x034,12x\x0f y", "[10:01] \x0303<bo>\x03 all\x1d of it\x1d", "[10:02] <bo> \x04ff0000hex"]
+    )
+    assert [(line.nick, line.text) for line in lines] == [("ann", "red bold x y"), ("bo", "all of it"), ("bo", "hex")]
+
+
+def test_lines_that_are_not_understood_are_told_apart():
+    _, lines = parse(["[09:16] <bo> hi", "%% what is this line 2020 ??", "=== bo waves"])
+    assert [line.kind for line in lines] == ["message", "unparsed", "action"]
+
+
+def test_a_log_of_another_client_is_refused(tmp_path):
+    path = write(tmp_path, "x.raw.txt", "12:01 <ann> hi\n12:02 <bo> hello\n[12:03] <ann> odd one\n")
+    with pytest.raises(LogError, match=r"2 of 3 lines .* line 1: '12:01 <ann> hi'"):
+        read_log(path)
 
 
 def test_errors_name_the_file_and_the_line(tmp_path):

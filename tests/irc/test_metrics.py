@@ -52,3 +52,10 @@ def test_ari_of_random_labels_is_near_zero():
     a = np.array([rng.randrange(5) for _ in range(4000)])
     b = np.array([rng.randrange(5) for _ in range(4000)])
     assert abs(adjusted_rand([a], [b])) < 2
+
+
+def test_conversations_of_one_message_on_both_sides_agree():
+    alone = {"f": [(at, at) for at in range(4)]}
+    s = score(alone, alone)
+    assert (s.exact_precision, s.exact_recall, s.exact_f, s.vi) == (100, 100, 100, 100)
+    assert score(alone, {"f": [(0, 0), (0, 1), (2, 2), (3, 3)]}).exact_f == 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
-from dialmill.pipelines.disentangle.dialogues import gather, refusal
+from dialmill.pipelines.disentangle.dialogues import asks, dialogue, gather, refusal
 from dialmill.pipelines.disentangle.logs import Log, parse
 from dialmill.pipelines.disentangle.nicknames import Nicks
 
@@ -28,3 +29,103 @@ def test_bots_that_talk_alone_are_refused_and_not_forgotten() -> None:
     assert [len(one.messages) for one in found] == [3, 2]
     refused = [refusal(one, nicks, made) for one in found]
     assert [error.reason if error else None for error in refused] == [None, "bots_alone"]
+
+
+def _log(lines: list[str], name: str = "2008-01-02") -> Log:
+    clock, parsed = parse(lines)
+    return Log(name, f"{name}.raw.txt", clock, tuple(parsed))
+
+
+def _recipe(*settings: str) -> UbuntuRecipe:
+    made = benchmarks.load_recipe("noesis-ubuntu", None, ["links=annotated", *settings])
+    assert isinstance(made, UbuntuRecipe)
+    return made
+
+
+def test_messages_before_the_annotated_start_open_the_conversation() -> None:
+    """The one who asked there stays the one who asks, and what was asked is shown."""
+    log = _log(
+        [
+            "[10:00] <ana> my wifi card is not detected",
+            "[10:01] <bo> ana: which card is it",
+            "[10:02] <ana> bo: a broadcom one",
+            "[10:03] <bo> ana: install the sta driver then",
+        ]
+    )
+    nicks, recipe = Nicks(log.lines), _recipe()
+    (made,) = gather(log, nicks, [(0, 1), (1, 2), (2, 3)], {}, recipe)
+    record, begins = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
+    assert [turn.speaker for turn in record.turns] == ["user", "system", "user", "system"] and begins == [0, 1, 2, 3]
+    assert record.turns[0].utterance == "my wifi card is not detected"
+
+
+def test_what_is_asked_again_in_the_same_words_stands_once() -> None:
+    lines = ["[10:00] <ana> how do I mount a disk?", "[10:05] <ana> how do I mount a disk?", "[10:06] <bo> ana: mount it", "[10:07] <ana> how?"]
+    log = _log(lines)
+    nicks, recipe = Nicks(log.lines), _recipe()
+    (made,) = gather(log, nicks, [(0, 1), (1, 2), (2, 3)], {}, recipe)
+    assert dialogue(log, made, nicks, recipe, "ubuntu_irc", None)[0].turns[0].utterance == "how do I mount a disk?"
+
+
+def test_lost_characters_leave_no_placeholder() -> None:
+    log = _log(
+        ["[10:00] <ana> type <unconvertable> sudo?", "[10:01] <bo> ana: <unconvertable>", "[10:02] <bo> ana: yes do", "[10:03] <ana> done, thanks"]
+    )
+    nicks, recipe = Nicks(log.lines), _recipe()
+    (made,) = gather(log, nicks, [(0, 1), (1, 2), (2, 3)], {}, recipe)
+    record, _ = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
+    assert [turn.utterance for turn in record.turns] == ["type sudo?", "yes do", "done, thanks"]
+
+
+@pytest.mark.parametrize(("option", "second"), [("factoid", "!grub | ana. grub is the boot loader"), ("keep", "!grub |"), ("drop", None)])
+def test_what_the_bot_says_stands_with_the_call(option: str, second: str | None) -> None:
+    log = _log(
+        [
+            "[10:00] <ana> how do I boot windows?",
+            "[10:01] <bo> !grub | ana",
+            "[10:01] <ubottu> ana: grub is the boot loader",
+            "[10:02] <ana> and then?",
+            "[10:03] <bo> run update-grub",
+            "[10:04] <ana> as root?",
+        ]
+    )
+    nicks, recipe = Nicks(log.lines), _recipe(f"bot_commands={option}")
+    (made,) = gather(log, nicks, [(0, 0), (0, 1), (1, 3), (3, 4), (4, 5)], {}, recipe)
+    record, _ = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
+    said = [turn.utterance for turn in record.turns]
+    assert ("grub is the boot loader" in said[1]) == (option == "factoid")
+    assert any("!grub" in text for text in said) == (option != "drop")
+    assert second is None or said[1].startswith("!grub")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("how do I mount a disk?", True),
+        ("my printer prints nothing but blank pages", True),
+        ("looking for a good editor", True),
+        ("怎么安装显卡驱动", True),
+        ("hi", False),
+        ("hello everyone, how are you?", False),
+        ("good morning all", False),
+        ("wow, this channel is fast", False),
+        ("大家好", False),
+    ],
+)
+def test_openings_that_ask_for_something(text: str, wanted: bool) -> None:
+    assert asks(text) == wanted
+
+
+def test_a_greeting_alone_is_no_request_unless_that_is_wanted() -> None:
+    log = _log(["[10:00] <ana> hello all", "[10:01] <bo> ana: hello", "[10:02] <ana> nice weather", "[10:03] <bo> so it is"])
+    nicks = Nicks(log.lines)
+    for setting, reason in (("true", "no_request"), ("false", None)):
+        recipe = _recipe(f"opens_with_request={setting}")
+        (made,) = gather(log, nicks, [(0, 0), (0, 1), (1, 2), (2, 3)], {}, recipe)
+        error = refusal(made, nicks, recipe)
+        assert (error.reason if error else None) == reason
+
+
+def test_dstc8_s_form_has_its_own_subtasks() -> None:
+    assert _recipe("form=dstc8").subtasks == [1, 2] and _recipe().subtasks == [1, 2, 4, 5]
+    assert benchmarks.load_recipe("noesis-advising", None, ["form=dstc8"]).to_dict()["subtasks"] == [1, 3]

@@ -1,4 +1,4 @@
-"""Names out of messages: nicks that are words, renames, decorations, addresses (cases B07 and B35)."""
+"""Names out of messages: nicks that are words, renames, decorations, addresses ."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ LOG = [
     "[03:03] <worm_food> hi",
     "[03:03] <bob|work> hi",
     "[03:03] <{{> odd",
+    "[03:04] <xmms> what a name",
+    "[03:04] <lou> ghost: hello?",
+    "[03:05] <lou> ghost: gone?",
+    "[03:05] <lou> spectre: once only",
 ]
 NICKS = Nicks(parse(LOG)[1])
 
@@ -44,7 +48,16 @@ def test_a_rename_and_a_decoration_are_one_person() -> None:
         ("see http://kim.example/x", "see http://kim.example/x"),
         ("kim:", ""),
         ("bob|work: here", "here"),
-        ("it is in /home/kim", "it is in /home/kim"),
+        ("it is in /home/kim", "it is in /home/user"),
+        ("it is in /home/kim/x, not /home/user/x", "it is in /home/user/x, not /home/user/x"),
+        ("ann@box:~$ sudo ls", "user@host:~$ sudo ls"),
+        ("mail me at ann@box.example", "mail me at ann@box.example"),
+        ("kimm: which card?", "which card?"),
+        ("note: kim", "note:"),
+        ("xmms is old", "xmms is old"),
+        ("xmms: try that", "try that"),
+        ("ghost: are you there", "are you there"),
+        ("spectre: are you there", "spectre: are you there"),
     ],
 )
 def test_names_go_and_words_stay(text: str, left: str) -> None:

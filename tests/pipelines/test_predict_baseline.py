@@ -75,9 +75,9 @@ def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_candidates_are_ranked_each_once(baseline: str, ranked: Path, tmp_path: Path) -> None:
     path = _predicted("noesis-advising", ranked, tmp_path / "p.json", "--baseline", baseline)
     assert validate_file(path, "predictions-noesis").ok
-    examples = {one["example-id"]: one for one in json.loads((ranked / "release/advising_test_subtask_1.json").read_text("utf-8"))}
+    examples = {str(one["example-id"]): one for one in json.loads((ranked / "release/advising_test_subtask_1.json").read_text("utf-8"))}
     made = json.loads(path.read_text("utf-8"))
-    assert [one["example-id"] for one in made] == list(examples)
+    assert [one["example-id"] for one in made] == list(examples), "ids as text, as the published script looks them up"
     for one in made:
         names = [candidate["candidate-id"] for candidate in one["candidate-ranking"]]
         assert sorted(names) == sorted(option["candidate-id"] for option in examples[one["example-id"]]["options-for-next"])

@@ -26,8 +26,8 @@ def _pieces(*given: tuple[str, bytes]) -> list[Piece]:
 
 def test_one_form_of_a_log_is_read_and_the_others_counted() -> None:
     roles = {one.shown: one.role for one in find_inputs([str(DATA / "ubuntu_irc")])}
-    assert roles["dev/2011-05-20_09.ascii.txt"] == "dialogues"
-    assert roles["dev/2011-05-20_09.raw.txt"] == "form"
+    assert roles["dev/2011-05-20_09.raw.txt"] == "dialogues"
+    assert roles["dev/2011-05-20_09.ascii.txt"] == "form"
     assert roles["dev/2011-05-20_09.annotation.txt"] == "links"
     raw = [str(path) for path in (DATA / "ubuntu_irc").rglob("*.raw.txt")]
     assert {one.role for one in find_inputs(raw)} == {"dialogues"}

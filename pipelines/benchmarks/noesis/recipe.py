@@ -67,6 +67,12 @@ class SelectionRecipe(Recipe):
             raise UsageError("subtasks are numbers from 1 to 5, not none")
 
 
+def _own_subtasks(recipe: UbuntuRecipe | AdvisingRecipe, dstc7: list[int], dstc8: list[int]) -> None:
+    """DSTC8's form has its own subtasks: they stand where the packaged recipe's list, which is DSTC7's, was left as it is."""
+    if recipe.form == "dstc8" and recipe.subtasks == dstc7:
+        object.__setattr__(recipe, "subtasks", list(dstc8))
+
+
 @dataclass(frozen=True)
 class UbuntuRecipe(SelectionRecipe, LogRecipe):
     """NOESIS from logs.
@@ -98,6 +104,7 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
         super().__post_init__()
         if self.form == "plain":
             raise UsageError("form must be dstc7 or dstc8 here")
+        _own_subtasks(self, [1, 2, 4, 5], [1, 2])
         allowed = {1, 2, 4, 5} if self.form == "dstc7" else {1, 2}
         if not set(self.subtasks) <= allowed:
             raise UsageError(f"the Ubuntu subtasks of {self.form} are {', '.join(map(str, sorted(allowed)))}; set subtasks to some of them")
@@ -127,6 +134,11 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
     def size(self, split: str, group: str) -> int | None:
         size = super().size(split, group)
         return size if size is None or split == "train" else size * len(self.groups)
+
+    def startup_warnings(self) -> list[str]:
+        if 5 in self.subtasks and not self.knowledge:
+            return ["subtask 5 has no knowledge: its examples are those of subtask 1 under another number; knowledge= names manual pages"]
+        return []
 
 
 @dataclass(frozen=True)
@@ -165,6 +177,7 @@ class AdvisingRecipe(SelectionRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _own_subtasks(self, [1, 3, 4, 5], [1, 3])
         allowed = {1, 3, 4, 5} if self.form == "dstc7" else {1, 3}
         if not set(self.subtasks) <= allowed:
             raise UsageError(f"the Advising subtasks of {self.form} are {', '.join(map(str, sorted(allowed)))}; set subtasks to some of them")

@@ -17,7 +17,7 @@ from dialmill.pipelines.candidates.examples import Example, Option
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
 from dialmill.pipelines.candidates.pool import SHARED, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.counters import Counters
+from dialmill.pipelines.core.counters import SHORTFALL, Counters
 from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, compress, decompress
 from dialmill.pipelines.core.subsets import FEW, HARD, in_subset
 from dialmill.pipelines.sinks.parts import part_path
@@ -79,6 +79,9 @@ class JoinPool(Stage):
         size = self.recipe.pool_size if self.shared_path else None
         info = join_shards([data for _, data in shards], place, size, self.recipe.distractors == "similar")
         if self.shared_path:
+            if info.shared < self.recipe.pool_size:
+                wanted = f"{info.shared:,} candidates of the {self.recipe.pool_size:,} wanted"
+                self.counters.note(f"{SHORTFALL}the shared pool has {wanted}: the input holds no more")
             self._write_shared(open_pool(place), self.shared_path)
         yield "main", ("", msgspec.msgpack.encode(info))
 

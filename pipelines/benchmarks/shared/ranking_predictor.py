@@ -102,6 +102,7 @@ def _ranked(
     if may_lack:
         ranked.insert(1, ("NONE", ranked[0][1]))
     return {
-        "example-id": example["example-id"],
+        # The published script looks ids up as text.
+        "example-id": str(example["example-id"]),
         "candidate-ranking": [{"candidate-id": name, "confidence": round(score, 6)} for name, score in ranked],
     }
