@@ -73,6 +73,7 @@ CORE = (
     FileKind("reject", ({"reason": ANY},), ("rejects/*.jsonl", "rejects/*.ndjson"), lines=True),
     FileKind("predictions-state", ({"dialogue_id": ANY, "turn": ANY, "state": ANY},), lines=True),
     FileKind("predictions-labels", ({"dialogue_id": ANY, "turn": ANY, "labels": ANY},), lines=True),
+    FileKind("predictions-mwzeval", ({ANY: [{"response": ANY, "state": ANY}]}, {ANY: [{"response": ANY, "active_domains": ANY}]})),
     FileKind("predictions-ranking", ({"example_id": ANY, "candidates": ANY},), lines=True),
     FileKind("manifest", ({"dialmill": ANY},), ("manifest.json",)),
     FileKind("dialogue", ({"dialogue_id": ANY, "turns": ANY, "lineage": ANY},)),

@@ -6,6 +6,7 @@ any 4-gram the longest n-grams there are decide, so that text equal to its refer
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
@@ -18,6 +19,11 @@ from dialmill.pipelines.core.units import Floats, Sums, columns_of, ratio
 
 ORDER = 4
 TOKENIZERS = {"en": "13a", "zh": "zh"}
+
+
+def available() -> bool:
+    """Whether sacrebleu is installed."""
+    return importlib.util.find_spec("sacrebleu") is not None
 
 
 @cache

@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
-from dialmill.pipelines.scoring import bleu, inform, soloist, strata
+from dialmill.pipelines.scoring import bleu, inform, mwzeval, soloist, strata
 from dialmill.pipelines.scoring.gold import DialogueGold, GoldTurn
 from dialmill.pipelines.scoring.predictions import check_ids, first_byte, form, prediction_files, read_document, read_lines, shown, unique
 from dialmill.pipelines.scoring.state import OFFICIAL, POLICY, Slot, State, compare, state_of
 from dialmill.schemas.dialogue import OOS
+from dialmill.schemas.strict_json import JsonError, parse
 
 INTENT = "intent:"
 #: (dialogue id, turn) -> the prediction.
@@ -63,9 +64,17 @@ class TurnScorer(Scorer):
         for file in self._of_split(prediction_files(path)):
             if first_byte(file) == b"[":
                 pairs += self._soloist(file)
+            elif _is_mwzeval(file):
+                pairs += self._mwzeval(file)
             else:
                 pairs += [((record["dialogue_id"], record["turn"]), record) for record in self.lines(file)]
         return unique(pairs, path, "the turn")
+
+    def _mwzeval(self, file: Path) -> Iterable[tuple[tuple[str, int], Mapping[str, Any]]]:
+        """A file of MultiWOZ_Evaluation, which names no suite: it is about the clean one."""
+        document = read_document(file, mwzeval.SCHEMA)
+        suite = self.clean if self.clean in self.suites() else self.suites()[0]
+        return mwzeval.predictions(document, self.gold.turns(suite), self.ontology(), str(file))
 
     def _of_split(self, files: list[Path]) -> list[Path]:
         """Without release files of other splits, where a whole release folder was named."""
@@ -171,6 +180,7 @@ class TurnScorer(Scorer):
     def _rows(self, turns: Sequence[GoldTurn], guesses: Guesses | None) -> list[dict[str, float]]:
         answered = [turn for turn in turns if turn.answer is not None]
         field = self._response_field(answered, guesses)
+        counted = self._bleu(field)
         intents = any(_intent(turn.turn.labels) is not None for turn in turns)
         out_of_domain = any(OOS in turn.turn.labels for turn in turns)
         said_labels = guesses is None or any("labels" in guess for guess in guesses.values())
@@ -206,7 +216,9 @@ class TurnScorer(Scorer):
             if field and turn.answer is not None:
                 due_text = self.reference(turn, field)
                 text = due_text if guess is None else str(guess[field])
-                row |= {"responses": 1} | bleu.statistics(*(bleu.tokenizer(language)(one.lower()).split() for one in (text, due_text)))
+                row["responses"] = 1
+                if counted:
+                    row |= bleu.statistics(*(bleu.tokenizer(language)(one.lower()).split() for one in (text, due_text)))
                 if field == "delexicalised" and inform.measurable(turn.dialogue.goal):
                     replies.setdefault(last, []).append(inform.Reply(said, text))
             rows.append(row)
@@ -251,7 +263,14 @@ class TurnScorer(Scorer):
         return row
 
     def self_test(self) -> None:
-        bleu.self_test()
+        if bleu.available():
+            bleu.self_test()
+
+    def _bleu(self, field: str) -> bool:
+        """Whether BLEU of a field can be computed here; says so where it can't."""
+        if field and not bleu.available():
+            self.notes.add("bleu and combined are left out: they need sacrebleu, which is not installed: pip install 'dialmill[score]'")
+        return bool(field) and bleu.available()
 
     def _response_field(self, answered: Sequence[GoldTurn], guesses: Guesses | None) -> str:
         """The field of predictions that BLEU is computed on: the delexicalised response, else the response, else "" for none.
@@ -316,7 +335,7 @@ class TurnScorer(Scorer):
         if "goals" in sums:
             found["inform"] = 100 * ratio(sums["informed"], sums["goals"])
             found["success"] = 100 * ratio(sums["succeeded"], sums["goals"])
-        if "responses" in sums:
+        if "bleu_hypothesis" in sums:
             found["bleu"] = bleu.corpus_bleu(sums)
             if "goals" in sums:
                 found["combined"] = 0.5 * (found["inform"] + found["success"]) + found["bleu"]
@@ -340,7 +359,7 @@ class TurnScorer(Scorer):
 
     def policy(self) -> dict[str, str]:
         made = dict(OFFICIAL if self.settings.official else POLICY)
-        if self._field:
+        if self._field and bleu.available():
             made["bleu"] = f"corpus BLEU of {self._field}, lower case, sacrebleu's tokens and smoothing, effective order"
             made["tokenizer"] = ", ".join(f"{language}: {bleu.TOKENIZERS.get(language, '13a')}" for language in sorted(self._languages))
         if self._field == "delexicalised":
@@ -348,7 +367,15 @@ class TurnScorer(Scorer):
         return made
 
     def packages(self) -> Sequence[str]:
-        return ("numpy", "sacrebleu") if self._field else ("numpy",)
+        return ("numpy", "sacrebleu") if self._field and bleu.available() else ("numpy",)
+
+
+def _is_mwzeval(file: Path) -> bool:
+    """Whether a file is one object in the form of MultiWOZ_Evaluation, and not lines of objects."""
+    try:
+        return mwzeval.is_one(parse(file.read_bytes()))
+    except (JsonError, OSError):
+        return False
 
 
 def _intent(labels: Iterable[str]) -> str | None:

@@ -11,6 +11,7 @@ import pytest
 from dialmill.perturbers.insertion.questions import held_out
 from dialmill.pipelines.benchmarks.cgodial.sbd import release as slots
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
+from dialmill.schemas.dialogue import decode
 
 from tests.pipelines.tools import DATA, call, manifest, plain, records
 
@@ -184,3 +185,22 @@ def test_a_turn_to_the_letter() -> None:
         }
     ]
     assert [slots.db_token(number) for number in (None, 0, 1, 2, 3, 4, 99)] == ["", "[db_0]", "[db_1]", "[db_2]", "[db_2]", "[db_3]", "[db_3]"]
+
+
+def test_the_published_reader_trains_on_the_few_alone(built: Path) -> None:
+    """It takes whatever is neither of val nor of test; the few-shot set is a data folder of its own."""
+    few, whole = built / "release/few_shot/data", built / "release/data"
+    dialogues = json.loads((few / "processed/data_for_damd.json").read_text("utf-8"))
+    lists = {split: json.loads((few / f"risawoz/{split}ListFile.json").read_text("utf-8")) for split in ("train", "val", "test")}
+    every = json.loads((whole / "risawoz/trainListFile.json").read_text("utf-8"))
+    trained_on = set(dialogues) - set(lists["val"]) - set(lists["test"])
+    assert trained_on == set(lists["train"]) < set(every) and trained_on
+    for split in ("val", "test"):
+        assert lists[split] == json.loads((whole / f"risawoz/{split}ListFile.json").read_text("utf-8"))
+    assert (few / "processed/slot_value_set.json").read_bytes() == (whole / "processed/slot_value_set.json").read_bytes()
+    assert {record.source_id for record in _few_records(built)} == trained_on
+
+
+def _few_records(folder: Path) -> list[Dialogue]:
+    with (folder / "few_shot/standard/train.jsonl").open("rb") as lines:
+        return [decode(line) for line in lines]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -123,3 +125,13 @@ def test_systems_are_ranked_by_mean_reciprocal_rank(tmp_path: Path) -> None:
 def test_bad_forms_are_told(guess: Any, what: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=what):
         _score(tmp_path, [_target(("hotel", 1, 0))], [guess])
+
+
+def test_without_nltk_all_but_meteor_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = [{"target": True, "knowledge": [{"domain": "taxi", "entity_id": "*", "doc_id": 1}], "response": "yes you can"}, {"target": False}]
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps(labels))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "nltk" else importlib.machinery.PathFinder.find_spec(name))
+    found = evaluate(scoring_request("dstc9-track1", Settings(str(tmp_path)), [str(path)]))
+    assert found["metrics"]["detection"]["f1"] == 1 and "meteor" not in found["metrics"]["generation"]
+    assert any("METEOR is left out" in note for note in found["notes"])

@@ -8,6 +8,7 @@ reference says scores less than 1 (METEOR), or next to nothing where it is short
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -60,7 +61,7 @@ class Dstc9(Scorer):
         self.snippets = None if knowledge is None else _snippets(knowledge)
         self.meteor: Meteor | None = None
         where = folder()
-        if where is None:
+        if where is None or importlib.util.find_spec("nltk") is None:
             self.notes.add(_METEOR_MISSING)
         else:
             self.meteor = Meteor(load(where), stemmer())

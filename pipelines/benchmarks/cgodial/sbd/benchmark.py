@@ -3,8 +3,9 @@
 Questions that no slot answers and out-of-scope turns are put into a dialogue once, so that all of its versions have them; the suite `standard` is
 the dialogue as written, `spoken` what a recogniser makes of it read out, slightly reworded, three times: four versions in all. Release files, under
 the names that CGoDial's loader reads: ``release/data/processed/data_for_damd.json``, ``slot_value_set.json`` beside it, and
-``release/data/risawoz/{train,val,test}ListFile.json``; beside them ``trainFewShotListFile.json`` and, for the hard test set,
-``hard_data_id_sorted.json``.
+``release/data/risawoz/{train,val,test}ListFile.json``; beside them, for the hard test set, ``hard_data_id_sorted.json``. The published reader
+trains on every dialogue that is neither of val nor of test, so the few-shot set is such a data folder again, ``release/few_shot/data``, with the few
+dialogues and all of val and test.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dialmill.pipelines.benchmarks.cgodial.releases import IDS
 from dialmill.pipelines.benchmarks.cgodial.sbd import release as slots
 from dialmill.pipelines.benchmarks.cgodial.sbd.check import check_release
 from dialmill.pipelines.benchmarks.cgodial.sbd.recipe import SlotRecipe
-from dialmill.pipelines.benchmarks.cgodial.sbd.release import DIALOGUES, FEW, HARD, LISTS, SLOTS, SPOKEN
+from dialmill.pipelines.benchmarks.cgodial.sbd.release import DIALOGUES, HARD, LISTS, SLOTS, SPOKEN
 from dialmill.pipelines.benchmarks.cgodial.sbd.scorer import SlotScorer
 from dialmill.pipelines.benchmarks.cgodial.sbd.stages import SeenSlots, WriteSlots
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed, needs_written
@@ -32,6 +33,7 @@ from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Out
+from dialmill.pipelines.core.subsets import FEW, in_subset, repeated
 from dialmill.schemas.dialogue import STANDARD
 from dialmill.schemas.kinds import ANY, FileKind
 
@@ -83,20 +85,24 @@ class CgodialSbd(Benchmark):
         if context.hides_labels(clean):
             yield Out(f"labels/{DIALOGUES}", order, 1, keyed(clean.source_id, logs))
             logs = {name: [slots.blinded(turn) for turn in turns] for name, turns in logs.items()}
-        yield Out(DIALOGUES, order, 1, keyed(clean.source_id, logs))
-        yield Out(LISTS[str(clean.split)], order, 1, msgspec.json.encode(clean.source_id))
-        if made.few:
-            yield Out(FEW, order, 1, msgspec.json.encode(clean.source_id))
+        pieces = [
+            Out(DIALOGUES, order, 1, keyed(clean.source_id, logs)),
+            Out(LISTS[str(clean.split)], order, 1, msgspec.json.encode(clean.source_id)),
+        ]
+        yield from repeated(pieces, [FEW] if context.recipe.few_shot and (made.few or clean.split != "train") else [])
         if made.hard:
             yield Out(HARD, order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         seen = runner.apply("find slots", SeenSlots(), records)
-        return [runner.apply("write slots", WriteSlots(), runner.group("bring slots together", seen.main))]
+        paths = [SLOTS, *([in_subset(FEW, SLOTS)] if job.recipe.few_shot else [])]
+        return [runner.apply("write slots", WriteSlots(paths), runner.group("bring slots together", seen.main))]
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", HARD: "cgodial-hard-slots", **dict.fromkeys(LISTS.values(), "cgodial-ids")}
         return found | ({f"labels/{DIALOGUES}": "cgodial-sbd"} if blind else {})
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
-        return super().expected(recipe) | ({FEW: "cgodial-ids"} if recipe.few_shot else {})
+        found = super().expected(recipe)
+        again = {DIALOGUES, SLOTS, *LISTS.values()} if recipe.few_shot else ()
+        return found | {in_subset(FEW, path): found[path] for path in again}

@@ -28,6 +28,12 @@ def _slot_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{name}, turn {at}: the versions differ in more than what is heard"
         if len({len(versions[version]) for version in VERSIONS}) > 1:
             yield f"{name}: the versions have different numbers of turns"
+    few = root / "release" / "few_shot" / "data"
+    if few.is_dir():
+        named = {split: few / "risawoz" / f"{split}ListFile.json" for split in lists}
+        trained_on = load(few / "processed" / "data_for_damd.json").keys() - {*load(named["val"]), *load(named["test"])}
+        for name in sorted(trained_on ^ set(load(named["train"]))):
+            yield f"few_shot: {name} would be trained on, or is listed and not there: the published reader trains on what is neither val nor test"
     if not Path(recipe["question_pairs"] or ".").exists():
         return  # the user's own pairs are no longer there to ask
     hidden = held_out(recipe["question_pairs"], recipe["held_out_share"])

@@ -19,8 +19,6 @@ SPOKEN = "spoken"
 DIALOGUES, SLOTS = "release/data/processed/data_for_damd.json", "release/data/processed/slot_value_set.json"
 #: The versions of each turn of the dialogues of the hard test set, from the easiest to the hardest.
 HARD = "release/data/risawoz/hard_data_id_sorted.json"
-#: The ids of the few-shot dialogues of train.
-FEW = "release/data/risawoz/trainFewShotListFile.json"
 LISTS = {split: f"release/data/risawoz/{name}ListFile.json" for split, name in (("train", "train"), ("valid", "val"), ("test", "test"))}
 #: The versions of a dialogue: as it was written, and read out and recognised three times.
 VERSIONS = ("log", "log_asr0", "log_asr1", "log_asr2")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
-from dialmill.pipelines.benchmarks.cgodial.sbd.release import SLOTS
 from dialmill.pipelines.benchmarks.cgodial.sbd.slots import slot_name
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed
 from dialmill.pipelines.core.stage import Item, Out, Stage
@@ -28,10 +27,14 @@ class SeenSlots(Stage):
 
 
 class WriteSlots(Stage):
-    """A domain with its slots, one entry of slot_value_set.json."""
+    """A domain with its slots, one entry of each slot_value_set.json at `paths`."""
 
     tags = ("out",)
 
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = paths
+
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         names = {name for value in element[1] for name in msgspec.msgpack.decode(value, type=list[str])}
-        yield "out", Out(SLOTS, element[0].encode(), 1, keyed(element[0], sorted(names))).item(1)
+        for path in self.paths:
+            yield "out", Out(path, element[0].encode(), 1, keyed(element[0], sorted(names))).item(1)

@@ -1,0 +1,120 @@
+"""Predictions in the form of MultiWOZ_Evaluation (Nekvinda and Dušek 2021): {dialogue: [{"response", "state"}]}.
+
+A dialogue has an entry for each user turn, which may name its `active_domains` too.
+Ids are those of the corpus in any letters, with or without ".json"; `state` is {domain: {slot: value or values}}; a response has placeholders without
+their domain ("[name]"), which is the active one. Slots are matched with the gold's whatever their blanks ("pricerange", "price range"), and one of a
+booking may be without its "book".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.scoring.gold import GoldTurn
+from dialmill.pipelines.scoring.state import Slot
+
+SCHEMA = "predictions-mwzeval"
+_PLACEHOLDER = re.compile(r"\[([a-z]+)\]")
+#: Placeholders that belong to no domain, by SOLOIST's names.
+_VALUES = {
+    "choice": "count",
+    "stars": "count",
+    "people": "count",
+    "stay": "count",
+    "day": "day",
+    "departure": "place",
+    "destination": "place",
+    "arrive": "time",
+    "leave": "time",
+    "time": "time",
+}
+_SAME = {"arrive": "arriveby", "leave": "leaveat"}
+
+
+def is_one(document: object) -> bool:
+    """Whether a JSON document has this form."""
+    if not isinstance(document, dict) or not document:
+        return False
+    keys = {"response", "state"}
+    return all(isinstance(turns, list) and all(isinstance(turn, dict) and turn.keys() & keys for turn in turns) for turns in document.values())
+
+
+def predictions(
+    document: Mapping[str, Any], gold: Sequence[GoldTurn], slots: Collection[Slot], path: str
+) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
+    """(key, prediction) of every turn, as `predictions-state` has it.
+
+    Args:
+        document: of this form, as its schema has it.
+        gold: the user turns of the suite that it is about.
+        slots: those that the gold names.
+        path: of the file, for errors.
+
+    Raises:
+        InputError: a dialogue that the gold doesn't have, or with another number of turns.
+    """
+    due: dict[str, list[GoldTurn]] = {}
+    for turn in gold:
+        due.setdefault(_id(turn.dialogue.source_id), []).append(turn)
+    names = _names(slots)
+    for name, entries in document.items():
+        turns = due.get(_id(name))
+        if turns is None:
+            raise InputError(path, f"predicts dialogue {name!r}, which the gold doesn't have", "were the predictions made for another split?")
+        answered = [turn for turn in turns if turn.answer is not None]
+        if len(entries) not in (len(turns), len(answered)):
+            raise InputError(path, f"has {len(entries)} turns of dialogue {name!r}, the gold has {len(turns)}", "predict every user turn")
+        active = ""
+        for turn, entry in zip(turns if len(entries) == len(turns) else answered, entries, strict=True):
+            active = _active(entry, active)
+            made: dict[str, Any] = {"state": list(_state(entry.get("state", {}), names))}
+            if "response" in entry:
+                made["delexicalised"] = _with_domain(entry["response"], active)
+            yield turn.key, made
+
+
+def _id(name: str) -> str:
+    return name.lower().removesuffix(".json")
+
+
+def _squeezed(slot: str) -> str:
+    slot = "".join(slot.lower().split())
+    return _SAME.get(slot, slot)
+
+
+def _names(slots: Collection[Slot]) -> dict[Slot, str]:
+    """(domain, slot without blanks) -> the slot as the gold has it; a booking's also without its "book"."""
+    found = {(domain, _squeezed(slot)): slot for domain, slot in slots}
+    for domain, slot in sorted(slots):
+        found.setdefault((domain, _squeezed(slot).removeprefix("book")), slot)
+    return found
+
+
+def _state(state: Mapping[str, Mapping[str, Any]], names: Mapping[Slot, str]) -> Iterator[dict[str, Any]]:
+    for domain, cells in state.items():
+        for slot, value in cells.items():
+            values = [str(one) for one in (value if isinstance(value, list) else [value]) if one is not None]
+            name = names.get((domain.lower(), _squeezed(slot)), slot)
+            if values:
+                yield {"domain": domain.lower(), "slot": name, "values": values}
+
+
+def _active(entry: Mapping[str, Any], before: str) -> str:
+    """The domain that an entry is about: the one it names, else the last of its state."""
+    named = entry.get("active_domains") or list(entry.get("state", {}))
+    return str(named[-1]).lower() if named else before
+
+
+def _with_domain(response: str, domain: str) -> str:
+    """A response with SOLOIST's placeholders."""
+
+    def one(found: re.Match[str]) -> str:
+        name = found[1]
+        if name in _VALUES:
+            return f"[value_{_VALUES[name]}]"
+        return f"[{domain}_{'trainid' if name == 'id' and domain == 'train' else name}]" if domain else found[0]
+
+    return _PLACEHOLDER.sub(one, response)
