@@ -201,6 +201,9 @@ class Perturber(ABC):
         """One draw of a variant."""
         if dialogue.language not in self.languages:
             made = untouched(dialogue, "language_not_supported")
+        elif self.relabels and not self.inserts and any(turn.speaker == "other" for turn in dialogue.turns):
+            # A carried turn, a call of a tool say, would keep the value that the others have no more.
+            made = untouched(dialogue, "values_in_carried_turns")
         else:
             made = self.make(dialogue, seed, variant + redraw * _STRIDE)
             if self.relabels:

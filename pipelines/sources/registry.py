@@ -18,6 +18,7 @@ _BUILT_IN = {
     "dialmill": "dialmill:Dialmill",
     "ecd": "ecd:Ecd",
     "flow": "flow:Flows",
+    "messages": "messages:Messages",
     "multiwoz21": "multiwoz21:MultiWoz21",
     "multiwoz22": "multiwoz22:MultiWoz22",
     "plain": "plain:Plain",

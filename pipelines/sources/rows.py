@@ -39,13 +39,24 @@ def read_rows(path: str, data: bytes) -> Iterator[Row]:
     """
     if data[:4] == PARQUET.encode():
         yield from _parquet(path, data)
+    elif data.strip() and path.endswith((".csv", ".tsv")):
+        yield from _table(path, data)
+    else:
+        yield from (_row(place, raw) for place, raw in raw_rows(path, data))
+
+
+def raw_rows(path: str, data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The rows of a file of JSON or Parquet, each with its place and as JSON: of a file of JSON to the byte, sound or not.
+
+    Raises:
+        InputError: as `read_rows`.
+    """
+    if data[:4] == PARQUET.encode():
+        yield from ((row.place, msgspec.json.encode(row.fields)) for row in _parquet(path, data))
     elif not data.strip():
         raise InputError(path, "is empty", "download or make it again")
-    elif path.endswith((".csv", ".tsv")):
-        yield from _table(path, data)
     elif opening(data[:64].decode("utf-8", "replace")).startswith("["):
-        for number, raw in enumerate(json_array_items(path, data), 1):
-            yield _row(number, raw)
+        yield from enumerate(json_array_items(path, data), 1)
     else:
         yield from _lines(path, data)
 
@@ -58,7 +69,7 @@ def _row(place: int, raw: bytes) -> Row:
     return Row(place, fields) if isinstance(fields, dict) else Row(place, {}, raw)
 
 
-def _lines(path: str, data: bytes) -> Iterator[Row]:
+def _lines(path: str, data: bytes) -> Iterator[tuple[int, bytes]]:
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         # One object over several lines.
@@ -66,17 +77,16 @@ def _lines(path: str, data: bytes) -> Iterator[Row]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         whole = None
     if isinstance(whole, dict):
-        yield Row(1, whole)
+        yield 1, data.strip()
         return
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         if line.strip():
-            row = _row(number, line)
-            if row.raw and number == len(lines) and not _is_json(line):
+            if number == len(lines) and not _is_json(line):
                 if number == 1:
                     raise InputError(path, "line 1 is no JSON object", "expected one a line, or a JSON array of them")
                 raise InputError(path, f"line {number} is cut off", "make or download it again")
-            yield row
+            yield number, line.strip()
 
 
 def _is_json(line: bytes) -> bool:

@@ -12,8 +12,8 @@ _USER = (
     " 用户 顾客 客户 买家 乘客 患者 病人 来电者 访客 会员 用户端 问 我"
 )
 _SYSTEM = (
-    "system sys s assistant asst agent bot chatbot robot machine ai model gpt operator advisor adviser representative rep wizard clerk staff support"
-    " service helpdesk seller vendor consultant waiter receptionist"
+    "system sys s assistant asst agent chatgpt bot chatbot robot machine ai model gpt operator advisor adviser representative rep wizard clerk staff"
+    " support service helpdesk seller vendor consultant waiter receptionist"
     " 系统 客服 机器人 助手 助理 坐席 座席 人工客服 智能客服 小助手 卖家 商家 店员 店家 服务员 顾问 接线员 答"
 )
 _OTHER = "tool function developer observation function_call function_response tool_response tool_call ipython environment instructions"

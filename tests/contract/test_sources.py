@@ -102,6 +102,15 @@ class TestFlow(SourceContract):
     task_oriented = slots = False
 
 
+class TestMessages(SourceContract):
+    """Chats without labels; instructions and calls of tools are no one's words."""
+
+    name = "messages"
+    corpus = DATA / "messages"
+    dialogues = 23
+    task_oriented = slots = domains = official_splits = False
+
+
 class TestPlain(SourceContract):
     """One's own data; who speaks when is as the data say."""
 
