@@ -31,10 +31,11 @@ from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.sinks.parts import WriteParts, join_parts
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
-from dialmill.pipelines.stages import pools, training_sample, tuning
+from dialmill.pipelines.stages import difficulty, pools, training_sample, tuning
 from dialmill.pipelines.stages.assign_split import AssignSplit
 from dialmill.pipelines.stages.check_records import CheckRecords
 from dialmill.pipelines.stages.choose_subsets import ChooseSubsets
+from dialmill.pipelines.stages.difficulty import MeasureDifficulty
 from dialmill.pipelines.stages.insert_turns import InsertTurns
 from dialmill.pipelines.stages.join_tokens import JoinTokens
 from dialmill.pipelines.stages.logs import JoinLogs
@@ -101,7 +102,7 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     sources = {name: job.benchmark.source(source, recipe) for name, source in job.sources.items()}
     numbers = runner.create("input files", [one.number for one in inputs if one.role != "other"])
     read = runner.apply("read files", ReadFile(inputs, sources), numbers)
-    wanted = pools.requests(recipe)
+    wanted = wanted_pools(recipe)
     local = [request for request in wanted if request.source in (pools.FROM_INPUT, pools.FROM_TRAIN)]
     contribute = partial(pools.contributions, local) if local else None
     parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main))
@@ -129,6 +130,11 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
 
 
+def wanted_pools(recipe: Recipe) -> list[PoolRequest]:
+    """The pools of a run: those of its perturbers, and the wording that the difficulty of suites is measured against."""
+    return [*pools.requests(recipe), *difficulty.request(recipe)]
+
+
 def dialogue_stages(job: Job, folder: str) -> StageChain:
     """What happens to one dialogue once the splits are planned, in this order."""
     benchmark, recipe, seed, params = job.benchmark, job.recipe, job.seed, job.params
@@ -143,6 +149,7 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
         stages
         | {
             "checking records": CheckRecords(),
+            "measuring difficulty": MeasureDifficulty(),
             "choosing subsets": ChooseSubsets(recipe, seed),
             "signing for overlaps": SignRecords(),
             "writing records": WriteRecords(recipe, job.shards),
@@ -230,7 +237,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         counters, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.temporary, _COUNTERS)), type=tuple[Counters, Layout])
         files.remove(files.join(output.temporary, _COUNTERS))
         found = tuning.read(output.temporary)
-        for name in (*pools.pool_files(pools.requests(job.recipe)), training_sample.FILE, tuning.FILE):
+        for name in (*pools.pool_files(wanted_pools(job.recipe)), training_sample.FILE, tuning.FILE):
             if files.size(files.join(output.temporary, name)) is not None:
                 files.remove(files.join(output.temporary, name))
         if counters.faults:

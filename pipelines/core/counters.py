@@ -37,7 +37,7 @@ class Counters(msgspec.Struct):
     own split and that one's ("" for none); `model_fallbacks` questions that rules worded in place of a language model, by suite and why.
     `inputs` and `parts` list the files read and written, `faults` the inputs that can't be used, `overlap` the dialogues that stand in two splits,
     `audit` what blind rankers find in each file of candidate sets, `word_errors` the sums of recognition errors by suite, language and condition
-    ("speech\\nen\\nnoise\\npink").
+    ("speech\\nen\\nnoise\\npink"), `difficulty` the sums of novelty and distance by suite ("typos\\nchanged").
     """
 
     stages: dict[str, StageCount] = {}
@@ -47,6 +47,7 @@ class Counters(msgspec.Struct):
     overlap: dict[str, dict[str, int]] = {}
     audit: dict[str, dict[str, int]] = {}
     word_errors: dict[str, dict[str, int]] = {}
+    difficulty: dict[str, dict[str, int]] = {}
     inputs: list[dict[str, Any]] = []
     parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
     faults: list[str] = []
@@ -85,7 +86,12 @@ class Counters(msgspec.Struct):
         _add(self.notes, other.notes)
         _add(self.donor_wordings, other.donor_wordings)
         _add(self.model_fallbacks, other.model_fallbacks)
-        for ours, others in ((self.overlap, other.overlap), (self.audit, other.audit), (self.word_errors, other.word_errors)):
+        for ours, others in (
+            (self.overlap, other.overlap),
+            (self.audit, other.audit),
+            (self.word_errors, other.word_errors),
+            (self.difficulty, other.difficulty),
+        ):
             for key, sums in others.items():
                 _add(ours.setdefault(key, {}), sums)
         self.inputs += other.inputs

@@ -56,7 +56,7 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
         lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({shown}); a smaller share is part of a larger one."]
     notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
     lines += ["", "## Suites", "", *notes] if notes else []
-    lines += [*_sources(used, binding), *_stages(manifest), *_audit(manifest)]
+    lines += [*_difficulty(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
     lines += ["", "The recipe, seed and a sha256 of every file stand in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]
@@ -96,6 +96,20 @@ def _stages(manifest: Mapping[str, Any]) -> list[str]:
     for stage in manifest["stages"]:
         rejected = ", ".join(f"{reason} {number:,}" for reason, number in stage["rejected"].items()) or "0"
         lines.append(f"| {stage['name']} | {stage['in']:,} | {stage['made']:,} | {stage['out']:,} | {rejected} |")
+    return lines
+
+
+def _difficulty(manifest: Mapping[str, Any]) -> list[str]:
+    """How far the wording of each suite is from what a system can have seen, where there are perturbed suites; else nothing."""
+    if not manifest.get("difficulty"):
+        return []
+    lines = ["", "## Difficulty of the wording", ""]
+    lines += ["User turns of test dialogues. Novel: in no user turn of the input outside test."]
+    lines += ["Near-copy: the source's words, but for frames and particles."]
+    lines += ["", "| suite | turns changed | novel bigrams | novel words | near-copies | token edits per token |", "|---|---|---|---|---|---|"]
+    for suite, found in manifest["difficulty"].items():
+        shown = [found["changed_share"], *(found["all"][name] for name in ("novel_bigrams", "novel_words", "near_copies", "distance"))]
+        lines.append(f"| {suite} | " + " | ".join("" if one is None else f"{one:.3f}" for one in shown) + " |")
     return lines
 
 

@@ -13,6 +13,7 @@ from dialmill.pipelines.candidates.audit import rates, suspicions
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import SHORTFALL, Counters
 from dialmill.pipelines.disentangle.recipe import RELAXED_BY
+from dialmill.pipelines.stages import difficulty
 from dialmill.pipelines.stages.split import Layout
 from dialmill.pipelines.stages.word_errors import report
 from dialmill.schemas.version import RECORD, VERSION
@@ -52,6 +53,7 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
         "outputs": outputs,
         "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())},
         "notes": notes_of(counters),
+        **({"difficulty": difficulty.report(counters.difficulty)} if counters.difficulty else {}),
         **({"audit": audited} if audited else {}),
         **({"speech": {"heard": report(counters.word_errors), "tuned": tuned or {}}} if counters.word_errors else {}),
         "warnings": [
@@ -64,6 +66,7 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
             *_rejections(counters),
             *_overlaps(counters),
             *wording_warnings(counters),
+            *difficulty.warnings(job.recipe, counters.difficulty),
         ],
     }
 
