@@ -10,7 +10,7 @@ from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
 from dialmill.perturbers.rewording.composer.bank import SHARES, Clause, Section, load
 from dialmill.perturbers.rewording.composer.chinese import plan
-from dialmill.perturbers.rewording.composer.chinese_reading import words_in
+from dialmill.perturbers.rewording.composer.chinese_clauses import words_in
 from dialmill.perturbers.rewording.composer.compose import compose, speaker
 from dialmill.perturbers.rewording.composer.plan import STYLES, Composed, Context, Refusal
 from dialmill.schemas import Act, Dialogue

@@ -7,198 +7,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from dialmill.perturbers.core.lexicon import rows
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.tokens import tokens
-from dialmill.perturbers.rewording.composer.bank import Clause, Speaker
-from dialmill.perturbers.rewording.composer.chinese_reading import FACILITY, NAME_SLOTS, PRICES, QUALIFIERS, kinds, table, words_in
+from dialmill.perturbers.rewording.composer.bank import Speaker
+from dialmill.perturbers.rewording.composer.chinese_clauses import FACILITY, NAME_SLOTS, PRICES, QUALIFIERS, kinds, table, words_in
+from dialmill.perturbers.rewording.composer.chinese_draft import (
+    ABOUT,
+    APART,
+    BARE,
+    BEFORE_NOUN,
+    DIRECT,
+    DOUBLE,
+    DOUBLED,
+    ENDS,
+    FIRST,
+    MEASURES,
+    NO_QUESTION,
+    RESIGNED,
+    REVERSED,
+    SIGNS,
+    Draft,
+    NoClause,
+    Wish,
+    listing,
+    manner_of,
+    put,
+    shape,
+)
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Placed, Plan, Refusal
-
-#: The first private character that stands for a value.
-_FIRST = 0xE000
-_MEASURES = {"景点": "个", "旅游景点": "个", "电影": "部", "电视剧": "部", "电脑": "台", "汽车": "辆", "辅导班": "个", "火车": "趟", "飞机": "个"}
-#: Slots whose value stands right before the noun, in this order.
-_BEFORE_NOUN = ("制片国家/地区", "年级", "科目", "品牌", "系列", "厂商", "车系", "性质", "星级", "景点类型", "菜系", "酒店类型")
-#: Values that say nothing without a word beside them.
-_BARE = frozenset({"星级", "每周", "座位数", "内存容量", "屏幕尺寸"})
-_ENDS = "。！？!?～~"
-_SIGNS = _ENDS + "，,；;：…"
-#: Words before a place that can't be left empty ("去{N}").
-_NEEDS_NAME = re.compile(r"(?:[从离到给把跟去往进住坐了找评]|在(?=\{N\}[^附周]))\{N\}")
-#: A frame with a lead of its own ("该吃饭了，…").
-_LED = re.compile(r"[^{]*，|[^{]*还没|[^{]*没着落")
-#: "哪儿有" before a noun phrase that begins with 有.
-_DOUBLED = re.compile(r"(?<![还没])有有(?!没)")
-#: A request that doesn't follow "还想问一下".
-_NO_QUESTION = re.compile(r"想|能|说|看|给|我|不知|不晓|帮|麻烦|快|报")
-#: Words of an acknowledgement that makes the best of bad news.
-_RESIGNED = frozenset(["好吧", "那好吧", "没关系", "没事", "哎", "唉", "行吧", "这样", "这样啊", "也行", "也好", "没关系的"])
-#: How a turn goes on after an acknowledgement of its own.
-_DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成)，")
-#: Kinds of clauses that may give a reason of their own.
-_UNMOTIVATED = frozenset({"ask", "open", "rev", "say", "nearopen", "taxi", "taxiask", "metro", "trip", "plan", "askframe"})
-#: Kinds of items that are about the turn's domain.
-_ABOUT = frozenset({"find", "ask", "askfac", "answer", "inform", "facility", "pick", "check"})
-#: How often all wishes come before the noun that they are about.
-_REVERSED = 0.28
-#: How often a value that can stand right before the noun does.
-_DIRECT = 0.75
-#: How often two requests are two questions and no list.
-_APART = 0.6
-
-
-class _NoClause(Exception):
-    """The bank has no clause for something that is to be said."""
-
-
-@dataclass
-class _Wish:
-    """One constraint of a search: its slot as the bank names it, its text, and what is known of its surface."""
-
-    slot: str
-    text: str
-    facts: frozenset[str]
-    items: tuple[Item, ...] = ()
-
-
-@dataclass
-class _Draft:
-    """A turn being worded."""
-
-    context: Context
-    plan: Plan
-    who: Speaker
-    rng: Rng
-    style: str
-    ranges: list[tuple[int, int]] = field(default_factory=list)
-    keys: list[int] = field(default_factory=list)
-
-    @property
-    def source(self) -> str:
-        """The utterance."""
-        return self.context.view.turn.utterance
-
-    def of(self, *kinds_: str) -> list[Item]:
-        """The items of these kinds, in order."""
-        return [item for item in self.plan.items if item.kind in kinds_]
-
-    def shown(self, start: int, end: int) -> str:
-        """The private character for a range of the source."""
-        if (start, end) not in self.ranges:
-            self.ranges.append((start, end))
-        return chr(_FIRST + self.ranges.index((start, end)))
-
-    def value(self, item: Item) -> str:
-        """The private character for an item's surface."""
-        return self.shown(item.start, item.end)
-
-    def pick(
-        self,
-        kind: str,
-        domain: str = "*",
-        slot: str = "",
-        value: str = "",
-        tag: str = "",
-        facts: frozenset[str] = frozenset(),
-        nameless: bool = False,
-        led: bool = False,
-    ) -> str:
-        """The text of a clause.
-
-        `nameless`: one that can do without what points at the thing it is about; `led`: one without a lead of its own, since one stands before it.
-
-        Raises:
-            _NoClause: the bank has none that fits.
-        """
-        options = self.who.options(kind, domain, slot, value, tag, facts)
-        if self.style == "less":
-            # Whoever speaks: a terse turn is made of terse clauses.
-            terse = Speaker(self.who.bank, "terse", self.who.half, self.who.facts)
-            options = terse.options(kind, domain, slot, value, tag, facts) or options
-        if nameless:
-            options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
-        if led:
-            options = [clause for clause in options if not _LED.match(clause.text)] or options
-        if self.style == "less" and options:
-            options = _shortest(options)
-        if self.style == "more" and kind in _UNMOTIVATED:
-            # A reason stands before it: a voiced clause may bring another one of its own.
-            options = [clause for clause in options if not clause.voices] or options
-        chosen = self.who.choose(self.rng, options)
-        if chosen is None:
-            raise _NoClause(f"{kind} {domain} {slot}".strip())
-        self.keys.append(chosen.key)
-        return chosen.text
-
-    def has(self, kind: str, domain: str = "*", slot: str = "", facts: frozenset[str] = frozenset()) -> bool:
-        """Whether the bank has a clause for this."""
-        return bool(self.who.options(kind, domain, slot, facts=facts))
-
-
-def _shortest(options: list[Clause]) -> list[Clause]:
-    """The terse ones, else the shortest."""
-    terse = [clause for clause in options if "terse" in clause.voices]
-    if terse:
-        return terse
-    least = min(len(clause.text) for clause in options)
-    return [clause for clause in options if len(clause.text) <= least + 1]
-
-
-def _put(text: str, **values: str) -> str:
-    """A clause's text with its places filled: ``{N}``, and ``{N:的}``, which vanishes with an empty value."""
-    for name, value in values.items():
-        text = text.replace("{" + name + ":的}", f"{value}的" if value else "").replace("{" + name + "}", value)
-    return text
-
-
-def _shape(slot: str, surface: str, count: int, source: str) -> frozenset[str]:
-    """What the conditions of the bank say of a value's surface."""
-    facts: set[str] = set()
-    if surface.endswith("以上"):
-        facts.add("up")
-    elif surface.endswith(("以下", "以内")):
-        facts.add("low")
-    elif re.search(r"\d\D*[-–~到至]\D*\d", surface):
-        facts.add("rng")
-    else:
-        facts.add("ex")
-    if slot == "门票":
-        facts.add("free" if surface == "免费" else "nofree" if "免费" in surface else "num")
-    if slot == "酒店类型":
-        facts.add("typ" if surface.replace(" ", "").endswith("型") or surface in ("高档", "豪华", "舒适", "经济") else "man")
-    if "价" in surface or "消费" in surface:
-        facts.add("pw")
-    if "最低" in source:
-        facts.add("min")
-    facts.add("one" if count == 1 else "many")
-    return frozenset(facts)
-
-
-def _listing(parts: Sequence[str], rng: Rng, last: str = "和") -> str:
-    """Parts in a row: "A、B和C"."""
-    if len(parts) == 1:
-        return parts[0]
-    joint = last if rng.chance(0.6) else "、"
-    return "、".join(parts[:-1]) + joint + parts[-1]
-
-
-def _manner(name: str) -> str:
-    """How a facility stands in a sentence: "noun", "do", "cl"."""
-    for manner, names in rows("zh", "facilities"):
-        if name.lower() in names.lower().split():
-            return manner
-    return "noun"
 
 
 class _Wording:
     """Words a plan."""
 
-    def __init__(self, draft: _Draft) -> None:
+    def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.rng = draft.rng
-        domains = [item.domain for item in draft.plan.items if item.domain and item.kind in _ABOUT]
+        domains = [item.domain for item in draft.plan.items if item.domain and item.kind in ABOUT]
         named = [item.domain for item in draft.of("choose", "plan", "topic", "near")]
         self.domain = (domains or named or ["*"])[0]
         for item in draft.of("find", "pick", "answer"):
@@ -219,7 +65,7 @@ class _Wording:
         if draft.of("greet") and draft.style != "less":
             segments.append(draft.pick("greet"))
         if draft.of("ack", "react") and not draft.context.first and (draft.style != "less" or (general and not draft.of("thank", "bye", "done"))):
-            resigned = any(item.value in _RESIGNED for item in draft.of("ack"))
+            resigned = any(item.value in RESIGNED for item in draft.of("ack"))
             before = draft.context.before.utterance if draft.context.before is not None else ""
             facts = frozenset({"num"}) if re.search(r"\d{3}", before) else frozenset()
             kind = "react" if draft.of("react") else "acksad" if resigned and draft.plan.failed else "ack"
@@ -227,7 +73,7 @@ class _Wording:
         leading = [item for item in keeps if item.slot == "before"]
         core = self._core()
         self._said = bool(core)
-        led = bool(leading) and draft.source[leading[-1].end : leading[-1].end + 1] not in _SIGNS
+        led = bool(leading) and draft.source[leading[-1].end : leading[-1].end + 1] not in SIGNS
         kept = [self._kept(item) for item in leading]
         if draft.style == "more" and core and led:
             kept.insert(len(kept) - 1, self._reason())
@@ -241,9 +87,9 @@ class _Wording:
         segments += [self._kept(item) for item in keeps if item.slot == "after"]
         segments += self._closing(general) or []
         if draft.of("ack", "react") and len(segments) > 1:
-            segments = [segment if place == 0 else _DOUBLE.sub("", segment) for place, segment in enumerate(segments)]
+            segments = [segment if place == 0 else DOUBLE.sub("", segment) for place, segment in enumerate(segments)]
         if draft.style == "more" and not core:
-            raise _NoClause("reason")
+            raise NoClause("reason")
         return segments
 
     def _needed(self, item: Item) -> bool:
@@ -258,7 +104,7 @@ class _Wording:
 
     def _kept(self, item: Item) -> str:
         sign = self.draft.source[item.end : item.end + 1]
-        return self.draft.shown(item.start, item.end) + (sign if sign and sign in _SIGNS else "，")
+        return self.draft.shown(item.start, item.end) + (sign if sign and sign in SIGNS else "，")
 
     def _closing(self, general: bool) -> list[str] | None:
         draft = self.draft
@@ -293,7 +139,7 @@ class _Wording:
         for item in draft.of("check"):
             point = name or self._pointed(not draft.of("choose", "topic", "plan"))
             clause = draft.pick("check", self.domain, item.slot, facts=frozenset({"n"} if point else ()), nameless=not point)
-            segments.append(_put(clause, N=point, v=draft.value(item)))
+            segments.append(put(clause, N=point, v=draft.value(item)))
             name = ""
         if self.asks or draft.of("askfac"):
             segments += [self._tail()] if draft.of("find", "pick") else self._requests(name)
@@ -306,48 +152,48 @@ class _Wording:
         name = ""
         for item in draft.of("choose", "plan", "topic"):
             if item.kind == "plan":
-                segments.append(_put(draft.pick("plan", item.domain), N=draft.value(item)))
+                segments.append(put(draft.pick("plan", item.domain), N=draft.value(item)))
             elif item.kind == "choose":
-                segments.append(_put(draft.pick("choose"), N=draft.value(item)))
+                segments.append(put(draft.pick("choose"), N=draft.value(item)))
             elif self.asks and self.rng.chance(0.25) and draft.style == "same":
-                segments.append(_put(draft.pick("topic"), N=draft.value(item)))
+                segments.append(put(draft.pick("topic"), N=draft.value(item)))
             else:
                 name = draft.value(item)
         return segments, name
 
-    def _qualified(self, wishes: Sequence[_Wish]) -> bool:
+    def _qualified(self, wishes: Sequence[Wish]) -> bool:
         """Whether the one wish narrows down what the price is asked of ("公务舱的票价")."""
         return len(wishes) == 1 and wishes[0].slot in QUALIFIERS and len(self.asks) == 1 and self.asks[0].slot in PRICES
 
-    def _wishes(self) -> list[_Wish]:
+    def _wishes(self) -> list[Wish]:
         draft = self.draft
         groups: dict[str, list[Item]] = {}
         for item in draft.of("inform"):
             groups.setdefault(item.slot, []).append(item)
-        wishes: list[_Wish] = []
+        wishes: list[Wish] = []
         for slot, items in groups.items():
             texts = [draft.value(item) if item.shown else "" for item in items]
             surface = draft.source[items[0].start : items[0].end]
-            wishes.append(_Wish(slot, _listing(texts, self.rng), _shape(slot, surface, len(items), draft.source), tuple(items)))
+            wishes.append(Wish(slot, listing(texts, self.rng), shape(slot, surface, len(items), draft.source), tuple(items)))
         nouns = []
         for item in draft.of("facility"):
             text = draft.value(item)
-            manner = _manner(draft.source[item.start : item.end])
+            manner = manner_of(draft.source[item.start : item.end])
             if manner == "noun":
                 nouns.append((text, item))
             else:
-                wishes.append(_Wish("设施", text, frozenset({manner}), (item,)))
+                wishes.append(Wish("设施", text, frozenset({manner}), (item,)))
         if nouns:
-            wishes.append(_Wish("设施", _listing([text for text, _ in nouns], self.rng), frozenset({"noun"}), tuple(item for _, item in nouns)))
+            wishes.append(Wish("设施", listing([text for text, _ in nouns], self.rng), frozenset({"noun"}), tuple(item for _, item in nouns)))
         return wishes
 
-    def _say(self, wish: _Wish) -> str:
-        return _put(self.draft.pick("say", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text)
+    def _say(self, wish: Wish) -> str:
+        return put(self.draft.pick("say", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text)
 
     def _head(self) -> str:
         return self.draft.pick("head", self.domain)
 
-    def _noun(self, wishes: list[_Wish]) -> tuple[str, str, list[_Wish]]:
+    def _noun(self, wishes: list[Wish]) -> tuple[str, str, list[Wish]]:
         """A noun phrase, its noun alone, and the wishes that it has no room for."""
         draft, rng, domain = self.draft, self.rng, self.domain
         left = list(wishes)
@@ -361,36 +207,36 @@ class _Wording:
                 break
         noun = head or self._head()
         direct = ""
-        for slot in _BEFORE_NOUN:
+        for slot in BEFORE_NOUN:
             ready = next((one for one in left if one.slot == slot), None)
-            room_left = not direct or slot not in _BEFORE_NOUN[8:]
-            if ready is not None and room_left and draft.has("pre", domain, slot, ready.facts) and rng.chance(_DIRECT):
-                direct += _put(draft.pick("pre", domain, slot, facts=ready.facts), v=ready.text)
+            room_left = not direct or slot not in BEFORE_NOUN[8:]
+            if ready is not None and room_left and draft.has("pre", domain, slot, ready.facts) and rng.chance(DIRECT):
+                direct += put(draft.pick("pre", domain, slot, facts=ready.facts), v=ready.text)
                 left = [one for one in left if one is not ready]
         noun = direct + noun
         mods: list[str] = []
-        rest: list[_Wish] = []
+        rest: list[Wish] = []
         room = 2 if rng.chance(0.75) else 1
         for wish in left:
             if len(mods) < room and draft.has("mod", domain, wish.slot, wish.facts):
-                mods.append(_put(draft.pick("mod", domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
+                mods.append(put(draft.pick("mod", domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
             else:
                 rest.append(wish)
         phrase = ("、" if rng.chance(0.75) else "，").join(mods) + "的" + noun if mods else noun
         return phrase, head or noun, rest
 
-    def _search(self, wishes: list[_Wish]) -> str:
+    def _search(self, wishes: list[Wish]) -> str:
         draft, rng, domain = self.draft, self.rng, self.domain
         near = draft.of("near")
-        measure = _MEASURES.get(domain, "家")
+        measure = MEASURES.get(domain, "家")
         if draft.style == "less":
             return self._keywords(wishes)
         sayable = all(draft.has("say", domain, wish.slot, wish.facts) for wish in wishes)
-        if wishes and sayable and not near and rng.chance(_REVERSED if len(wishes) > 1 else 0.15):
+        if wishes and sayable and not near and rng.chance(REVERSED if len(wishes) > 1 else 0.15):
             order = list(wishes)
             rng.shuffle(order)
             said = "，".join(self._say(wish) for wish in order)
-            return _put(draft.pick("rev", domain), Z=said, H=self._head(), M=measure, C="一" + measure)
+            return put(draft.pick("rev", domain), Z=said, H=self._head(), M=measure, C="一" + measure)
         phrase, noun, rest = self._noun(wishes)
         says = [self._say(wish) for wish in rest]
         facts = frozenset() if says else frozenset({"ns"})
@@ -404,7 +250,7 @@ class _Wording:
             text = draft.pick(
                 "open", domain, tag="later" if self._searched() else "first", facts=facts, led=bool(draft.of("keep")) or draft.style == "more"
             )
-        return _close(_put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
+        return _close(put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
 
     def _searched(self) -> bool:
         """Whether the user has searched for something before this turn."""
@@ -416,40 +262,40 @@ class _Wording:
                 return True
         return False
 
-    def _keywords(self, wishes: list[_Wish]) -> str:
+    def _keywords(self, wishes: list[Wish]) -> str:
         """A search in a terse writer's words."""
         draft = self.draft
         near = draft.of("near")
-        parts = [_put("{N}附近", N=draft.value(near[0]) if near[0].shown else "")] if near else []
+        parts = [put("{N}附近", N=draft.value(near[0]) if near[0].shown else "")] if near else []
         head = next((wish for wish in wishes if draft.has("headof", self.domain, wish.slot)), None)
         parts.append(head.text if head is not None else self._head())
         parts += [self._say(wish) for wish in wishes if wish is not head]
         return (" " if self.rng.chance(0.5) else "，").join(parts) if len(parts) > 1 else "找" + parts[0]
 
-    def _picked(self, wishes: list[_Wish]) -> str:
+    def _picked(self, wishes: list[Wish]) -> str:
         draft = self.draft
         if not wishes:
-            raise _NoClause("pick")
+            raise NoClause("pick")
         mods = []
         for wish in wishes:
             if draft.has("mod", self.domain, wish.slot, wish.facts):
-                mods.append(_put(draft.pick("mod", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
+                mods.append(put(draft.pick("mod", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
             else:
-                raise _NoClause(f"mod {self.domain} {wish.slot}")
-        measure = _MEASURES.get(self.domain, "家")
-        return _put(draft.pick("pick"), Q="、".join(mods), M=measure, C="一" + measure, H=self._head())
+                raise NoClause(f"mod {self.domain} {wish.slot}")
+        measure = MEASURES.get(self.domain, "家")
+        return put(draft.pick("pick"), Q="、".join(mods), M=measure, C="一" + measure, H=self._head())
 
-    def _answer(self, wishes: list[_Wish]) -> str:
+    def _answer(self, wishes: list[Wish]) -> str:
         draft = self.draft
         if (
             len(wishes) == 1
             and draft.plan.asked
-            and wishes[0].slot not in _BARE
+            and wishes[0].slot not in BARE
             and wishes[0].text
             and self.rng.chance(0.5)
             and not wishes[0].facts & {"do", "cl"}
         ):
-            return _put(draft.pick("answer"), v=wishes[0].text)
+            return put(draft.pick("answer"), v=wishes[0].text)
         return "，".join(self._say(wish) for wish in wishes)
 
     # Requests.
@@ -466,39 +312,39 @@ class _Wording:
         draft, rng = self.draft, self.rng
         point = name or self._pointed(not draft.of("choose", "topic", "plan"))
         asks = [("ask", item) for item in self.asks]
-        nouns = [item for item in draft.of("askfac") if _manner(draft.source[item.start : item.end]) == "noun"]
+        nouns = [item for item in draft.of("askfac") if manner_of(draft.source[item.start : item.end]) == "noun"]
         others = [item for item in draft.of("askfac") if item not in nouns]
         questions: list[tuple[str, str, frozenset[str], str]] = [(item.domain, item.slot, frozenset(), "") for _, item in asks]
         if nouns:
             texts = [draft.value(item) for item in nouns]
-            questions.append(("酒店", "设施", frozenset({"noun"}), _listing(texts, rng)))
+            questions.append(("酒店", "设施", frozenset({"noun"}), listing(texts, rng)))
         for item in others:
-            manner = _manner(draft.source[item.start : item.end])
+            manner = manner_of(draft.source[item.start : item.end])
             questions.append(("酒店", "设施", frozenset({manner}), draft.value(item)))
         if len(questions) > 1:
             rng.shuffle(questions)
         if draft.style == "less" and len(questions) > 1:
             words = [self._item(question) for question in questions]
             return [(point + " " if point else "") + " ".join(words)]
-        if len(questions) > 2 or (len(questions) == 2 and not rng.chance(_APART)):
-            listed = _listing([self._item(question) for question in questions], rng)
+        if len(questions) > 2 or (len(questions) == 2 and not rng.chance(APART)):
+            listed = listing([self._item(question) for question in questions], rng)
             if "有没有" in listed:
                 return [f"想知道{point}{listed}"]
             frame = draft.pick("askframe")
             if "周边有" in listed or listed.startswith(("附近", "周边")):
                 frame = frame.replace("{N:的}", "{N}")
-            return [_put(frame, N=point, L=listed)]
+            return [put(frame, N=point, L=listed)]
         found: list[str] = []
         for domain, slot, facts, text in questions:
             if point:
                 facts = facts | {"n"}
-            clause = _put(draft.pick("ask", domain, slot, facts=facts, nameless=not point), N=point, F=text)
+            clause = put(draft.pick("ask", domain, slot, facts=facts, nameless=not point), N=point, F=text)
             if found:
                 joint = draft.pick("and")
-                if joint.endswith(("一下", "问问", "请教")) and ("，" in clause or _NO_QUESTION.match(clause)):
+                if joint.endswith(("一下", "问问", "请教")) and ("，" in clause or NO_QUESTION.match(clause)):
                     joint = "，还有"
                 stop = "" if joint.endswith(("一下", "问问", "请教")) else "，"
-                found[-1] = found[-1].rstrip(_ENDS)
+                found[-1] = found[-1].rstrip(ENDS)
                 clause = joint + stop + clause
             found.append(clause)
             point = ""
@@ -506,13 +352,13 @@ class _Wording:
 
     def _item(self, question: tuple[str, str, frozenset[str], str]) -> str:
         domain, slot, _, text = question
-        return _put(self.draft.pick("item", domain, slot), F=text)
+        return put(self.draft.pick("item", domain, slot), F=text)
 
     def _tail(self) -> str:
         draft = self.draft
         listed = [self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks]
         listed += [f"有没有{draft.value(item)}" for item in draft.of("askfac")]
-        return _put(draft.pick("asktail"), L=_listing(listed, self.rng))
+        return put(draft.pick("asktail"), L=listing(listed, self.rng))
 
     # Ways to go and weather.
 
@@ -526,23 +372,23 @@ class _Wording:
         start, goal = self._ends_of_way()
         segments: list[str] = []
         if start and goal:
-            segments.append(_put(draft.pick("taxi"), A=start, B=goal))
+            segments.append(put(draft.pick("taxi"), A=start, B=goal))
         elif start or goal:
-            raise _NoClause("taxi with one end")
+            raise NoClause("taxi with one end")
         if self.asks:
-            listed = _listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
-            segments.append(_put(draft.pick("taxiask"), L=listed))
+            listed = listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
+            segments.append(put(draft.pick("taxiask"), L=listed))
         return segments
 
     def _metro(self) -> list[str]:
         draft = self.draft
         start, goal = self._ends_of_way()
         if {item.slot for item in self.asks} != {"出发地附近地铁站", "目的地附近地铁站"}:
-            raise _NoClause("metro with one end")
+            raise NoClause("metro with one end")
         if start and goal:
-            return [_put(draft.pick("metro"), A=start, B=goal)]
+            return [put(draft.pick("metro"), A=start, B=goal)]
         if start or goal:
-            raise _NoClause("metro with one end")
+            raise NoClause("metro with one end")
         return [draft.pick("metroask")]
 
     def _weather(self) -> list[str]:
@@ -557,9 +403,9 @@ class _Wording:
         if not self.asks:
             return [self._answer(self._wishes())]
         if len(self.asks) > 1:
-            listed = _listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
-            return [_put(draft.pick("askframe"), N=place, L=listed)]
-        return [_put(draft.pick("ask", "天气", self.asks[0].slot), W=place, N=place)]
+            listed = listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
+            return [put(draft.pick("askframe"), N=place, L=listed)]
+        return [put(draft.pick("ask", "天气", self.asks[0].slot), W=place, N=place)]
 
     def _trip(self) -> list[str]:
         draft, domain = self.draft, self.domain
@@ -575,12 +421,12 @@ class _Wording:
                 says = [f"{start}到{goal}", *([day] if day else []), *says]
                 segments.append(" ".join([domain, *says]))
             else:
-                segments.append(_close(_put(draft.pick("trip", domain), A=start, B=goal, T=day), says))
+                segments.append(_close(put(draft.pick("trip", domain), A=start, B=goal, T=day), says))
         elif named and wishes:
             said = "，".join(self._say(wish) for wish in wishes)
-            segments.append(_put(draft.pick("revtrip", domain), Z=said))
+            segments.append(put(draft.pick("revtrip", domain), Z=said))
         elif named:
-            raise _NoClause("trip without ends")
+            raise NoClause("trip without ends")
         elif self._qualified(wishes):
             point = wishes[0].text
         elif wishes:
@@ -611,7 +457,7 @@ class _Wording:
         for domain, slot, value in found:
             if draft.who.options("why", domain, slot, value, facts=facts):
                 return draft.pick("why", domain, slot, value, facts=facts) + "，"
-        raise _NoClause("reason")
+        raise NoClause("reason")
 
     def _alone(self) -> bool:
         """Whether nobody else is named in the dialogue, so that a reason may name somebody."""
@@ -634,7 +480,7 @@ def _close(text: str, says: Sequence[str]) -> str:
     return text.replace("{S}", "，" + joined)
 
 
-def _politely(draft: _Draft, text: str) -> str:
+def _politely(draft: Draft, text: str) -> str:
     """The same with 您 where the speaker of the dialogue says so: one word for the whole dialogue."""
     said = "".join(turn.utterance for turn in draft.context.view.dialogue.turns if turn.speaker == "user")
     formal, plain = "您" in said.replace("您好", ""), "你" in said.replace("你好", "").replace("谢谢你", "")
@@ -643,7 +489,7 @@ def _politely(draft: _Draft, text: str) -> str:
     return text.replace("你", "您") if formal else text
 
 
-def _joined(segments: Sequence[str], source: str, draft: _Draft) -> str:
+def _joined(segments: Sequence[str], source: str, draft: Draft) -> str:
     """The segments as one text with its signs."""
     text = ""
     for segment in segments:
@@ -651,32 +497,32 @@ def _joined(segments: Sequence[str], source: str, draft: _Draft) -> str:
             continue
         last = _last_sign(text, source, draft)
         if segment[0] == "，":
-            if last in _ENDS:
+            if last in ENDS:
                 segment = segment[1:]
-            elif last in _SIGNS:
-                text = text[:-1] if text[-1] in _SIGNS else text
-        elif text and last not in _SIGNS and last != " ":
+            elif last in SIGNS:
+                text = text[:-1] if text[-1] in SIGNS else text
+        elif text and last not in SIGNS and last != " ":
             text += "，"
         text += segment
-    if _last_sign(text, source, draft) not in _ENDS:
+    if _last_sign(text, source, draft) not in ENDS:
         text = text.rstrip("，；：") + ("" if draft.style == "less" else "。")
     return text
 
 
-def _last_sign(text: str, source: str, draft: _Draft) -> str:
+def _last_sign(text: str, source: str, draft: Draft) -> str:
     if not text:
         return "。"
-    place = ord(text[-1]) - _FIRST
+    place = ord(text[-1]) - FIRST
     return source[draft.ranges[place][1] - 1] if 0 <= place < len(draft.ranges) else text[-1]
 
 
-def _expanded(text: str, draft: _Draft) -> tuple[str, list[Placed]]:
+def _expanded(text: str, draft: Draft) -> tuple[str, list[Placed]]:
     """The text with its private characters replaced by what they stand for, and where that stands."""
     out: list[str] = []
     placed: list[Placed] = []
     size = 0
     for char in text:
-        place = ord(char) - _FIRST
+        place = ord(char) - FIRST
         piece = char
         if 0 <= place < len(draft.ranges):
             start, end = draft.ranges[place]
@@ -697,12 +543,12 @@ def word(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Co
         rng: of this turn and variant.
         style: "same", "less" or "more".
     """
-    draft = _Draft(context, plan, who, rng, style)
+    draft = Draft(context, plan, who, rng, style)
     try:
         segments = _Wording(draft).segments()
-    except _NoClause as missing:
+    except NoClause as missing:
         return Refusal(f"no_clause: {missing}")
-    text = _DOUBLED.sub("有", _politely(draft, _joined(segments, draft.source, draft)))
+    text = DOUBLED.sub("有", _politely(draft, _joined(segments, draft.source, draft)))
     if re.search(r"\{[A-Za-z]", text):
         return Refusal("no_clause: place left empty")
     full, placed = _expanded(text, draft)

@@ -1,0 +1,187 @@
+"""A Chinese turn in the making: its clauses as they are picked, its values as private characters, and the shapes of values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dialmill.perturbers.core.lexicon import rows
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.rewording.composer.bank import Clause, Speaker
+from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan
+
+#: The first private character that stands for a value.
+FIRST = 0xE000
+MEASURES = {"景点": "个", "旅游景点": "个", "电影": "部", "电视剧": "部", "电脑": "台", "汽车": "辆", "辅导班": "个", "火车": "趟", "飞机": "个"}
+#: Slots whose value stands right before the noun, in this order.
+BEFORE_NOUN = ("制片国家/地区", "年级", "科目", "品牌", "系列", "厂商", "车系", "性质", "星级", "景点类型", "菜系", "酒店类型")
+#: Values that say nothing without a word beside them.
+BARE = frozenset({"星级", "每周", "座位数", "内存容量", "屏幕尺寸"})
+ENDS = "。！？!?～~"
+SIGNS = ENDS + "，,；;：…"
+#: Words before a place that can't be left empty ("去{N}").
+_NEEDS_NAME = re.compile(r"(?:[从离到给把跟去往进住坐了找评]|在(?=\{N\}[^附周]))\{N\}")
+#: A frame with a lead of its own ("该吃饭了，…").
+_LED = re.compile(r"[^{]*，|[^{]*还没|[^{]*没着落")
+#: "哪儿有" before a noun phrase that begins with 有.
+DOUBLED = re.compile(r"(?<![还没])有有(?!没)")
+#: A request that doesn't follow "还想问一下".
+NO_QUESTION = re.compile(r"想|能|说|看|给|我|不知|不晓|帮|麻烦|快|报")
+#: Words of an acknowledgement that makes the best of bad news.
+RESIGNED = frozenset(["好吧", "那好吧", "没关系", "没事", "哎", "唉", "行吧", "这样", "这样啊", "也行", "也好", "没关系的"])
+#: How a turn goes on after an acknowledgement of its own.
+DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成)，")
+#: Kinds of clauses that may give a reason of their own.
+_UNMOTIVATED = frozenset({"ask", "open", "rev", "say", "nearopen", "taxi", "taxiask", "metro", "trip", "plan", "askframe"})
+#: Kinds of items that are about the turn's domain.
+ABOUT = frozenset({"find", "ask", "askfac", "answer", "inform", "facility", "pick", "check"})
+#: How often all wishes come before the noun that they are about.
+REVERSED = 0.28
+#: How often a value that can stand right before the noun does.
+DIRECT = 0.75
+#: How often two requests are two questions and no list.
+APART = 0.6
+
+
+class NoClause(Exception):
+    """The bank has no clause for something that is to be said."""
+
+
+@dataclass
+class Wish:
+    """One constraint of a search: its slot as the bank names it, its text, and what is known of its surface."""
+
+    slot: str
+    text: str
+    facts: frozenset[str]
+    items: tuple[Item, ...] = ()
+
+
+@dataclass
+class Draft:
+    """A turn being worded."""
+
+    context: Context
+    plan: Plan
+    who: Speaker
+    rng: Rng
+    style: str
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    keys: list[int] = field(default_factory=list)
+
+    @property
+    def source(self) -> str:
+        """The utterance."""
+        return self.context.view.turn.utterance
+
+    def of(self, *kinds_: str) -> list[Item]:
+        """The items of these kinds, in order."""
+        return [item for item in self.plan.items if item.kind in kinds_]
+
+    def shown(self, start: int, end: int) -> str:
+        """The private character for a range of the source."""
+        if (start, end) not in self.ranges:
+            self.ranges.append((start, end))
+        return chr(FIRST + self.ranges.index((start, end)))
+
+    def value(self, item: Item) -> str:
+        """The private character for an item's surface."""
+        return self.shown(item.start, item.end)
+
+    def pick(
+        self,
+        kind: str,
+        domain: str = "*",
+        slot: str = "",
+        value: str = "",
+        tag: str = "",
+        facts: frozenset[str] = frozenset(),
+        nameless: bool = False,
+        led: bool = False,
+    ) -> str:
+        """The text of a clause.
+
+        `nameless`: one that can do without what points at the thing it is about; `led`: one without a lead of its own, since one stands before it.
+
+        Raises:
+            NoClause: the bank has none that fits.
+        """
+        options = self.who.options(kind, domain, slot, value, tag, facts)
+        if self.style == "less":
+            # Whoever speaks: a terse turn is made of terse clauses.
+            terse = Speaker(self.who.bank, "terse", self.who.half, self.who.facts)
+            options = terse.options(kind, domain, slot, value, tag, facts) or options
+        if nameless:
+            options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
+        if led:
+            options = [clause for clause in options if not _LED.match(clause.text)] or options
+        if self.style == "less" and options:
+            options = _shortest(options)
+        if self.style == "more" and kind in _UNMOTIVATED:
+            # A reason stands before it: a voiced clause may bring another one of its own.
+            options = [clause for clause in options if not clause.voices] or options
+        chosen = self.who.choose(self.rng, options)
+        if chosen is None:
+            raise NoClause(f"{kind} {domain} {slot}".strip())
+        self.keys.append(chosen.key)
+        return chosen.text
+
+    def has(self, kind: str, domain: str = "*", slot: str = "", facts: frozenset[str] = frozenset()) -> bool:
+        """Whether the bank has a clause for this."""
+        return bool(self.who.options(kind, domain, slot, facts=facts))
+
+
+def _shortest(options: list[Clause]) -> list[Clause]:
+    """The terse ones, else the shortest."""
+    terse = [clause for clause in options if "terse" in clause.voices]
+    if terse:
+        return terse
+    least = min(len(clause.text) for clause in options)
+    return [clause for clause in options if len(clause.text) <= least + 1]
+
+
+def put(text: str, **values: str) -> str:
+    """A clause's text with its places filled: ``{N}``, and ``{N:的}``, which vanishes with an empty value."""
+    for name, value in values.items():
+        text = text.replace("{" + name + ":的}", f"{value}的" if value else "").replace("{" + name + "}", value)
+    return text
+
+
+def shape(slot: str, surface: str, count: int, source: str) -> frozenset[str]:
+    """What the conditions of the bank say of a value's surface."""
+    facts: set[str] = set()
+    if surface.endswith("以上"):
+        facts.add("up")
+    elif surface.endswith(("以下", "以内")):
+        facts.add("low")
+    elif re.search(r"\d\D*[-–~到至]\D*\d", surface):
+        facts.add("rng")
+    else:
+        facts.add("ex")
+    if slot == "门票":
+        facts.add("free" if surface == "免费" else "nofree" if "免费" in surface else "num")
+    if slot == "酒店类型":
+        facts.add("typ" if surface.replace(" ", "").endswith("型") or surface in ("高档", "豪华", "舒适", "经济") else "man")
+    if "价" in surface or "消费" in surface:
+        facts.add("pw")
+    if "最低" in source:
+        facts.add("min")
+    facts.add("one" if count == 1 else "many")
+    return frozenset(facts)
+
+
+def listing(parts: Sequence[str], rng: Rng, last: str = "和") -> str:
+    """Parts in a row: "A、B和C"."""
+    if len(parts) == 1:
+        return parts[0]
+    joint = last if rng.chance(0.6) else "、"
+    return "、".join(parts[:-1]) + joint + parts[-1]
+
+
+def manner_of(name: str) -> str:
+    """How a facility stands in a sentence: "noun", "do", "cl"."""
+    for manner, names in rows("zh", "facilities"):
+        if name.lower() in names.lower().split():
+            return manner
+    return "noun"
