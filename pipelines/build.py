@@ -22,6 +22,8 @@ from dialmill.pipelines.core.runner import Runner
 from dialmill.pipelines.core.stage import Item, Stage, StageChain
 from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.pipelines.disentangle.source import MessageSource
+from dialmill.pipelines.exporters import registry as exporters
+from dialmill.pipelines.exporters import writing as export
 from dialmill.pipelines.report import write as report
 from dialmill.pipelines.runners.options import make_pipeline, run_beam
 from dialmill.pipelines.runners.plain import PlainRunner
@@ -50,6 +52,8 @@ from dialmill.schemas.validator import load
 from dialmill.schemas.validator import names as schema_names
 
 _COUNTERS = "counters.msgpack"
+#: Where exports lie in an output folder.
+EXPORTS = "export/"
 
 
 def make_job(
@@ -61,6 +65,7 @@ def make_job(
     overwrite: bool = False,
     allow_missing: bool = False,
     fields: Mapping[str, str] | None = None,
+    exports: Sequence[str] = (),
 ) -> Job:
     """A job from what the user named; looks at the input files and tells their formats apart.
 
@@ -72,6 +77,8 @@ def make_job(
         DialmillError: unusable input or output.
     """
     output_folder(output, overwrite).check()
+    exporting = exporters.chosen(exports)
+    export.check(exporting, recipe.held_out_labels)
     for path in paths:
         if not files.is_remote(path) and not files.is_remote(output) and Path(path).resolve().is_relative_to(Path(output).resolve()):
             raise DialmillError(f"{output}: holds the input {path}, which replacing it would delete; name another folder with --output")
@@ -88,7 +95,7 @@ def make_job(
     sources = {name: registry.get(name) for name in sorted({one.source for part in (found, *corpora.values()) for one in part})}
     if chosen is not None:
         sources[chosen.name] = chosen
-    job = Job(benchmarks.get(recipe.benchmark), recipe, seed, tuple(found), sources, output, overwrite, corpora)
+    job = Job(benchmarks.get(recipe.benchmark), recipe, seed, tuple(found), sources, output, overwrite, corpora, exporting)
     _check_sources(job)
     _check_schemas(job)
     if recipe.keep_audio and files.is_remote(output):
@@ -245,7 +252,10 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         counters.check()
         _check_readable(job, counters)
         outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
+        exported = list(export.export(job.exports, output.temporary, job.recipe.suites, output.temporary, EXPORTS))
+        outputs += exported
         made = manifest.make(job, counters, layout, outputs, found)
+        made["warnings"] += export.nothing_exported(exported, EXPORTS)
         card_text = card.make(job, made).encode()
         with files.create(files.join(output.temporary, "README.md")) as stream:
             stream.write(card_text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dialmill.pipelines.benchmarks import registry as benchmarks
-from dialmill.pipelines.cli.running import add_run_options, run_recipe, settings
+from dialmill.pipelines.cli.running import add_export_option, add_run_options, run_recipe, settings
 from dialmill.pipelines.core.errors import UsageError
 
 
@@ -14,6 +14,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Options after -- go to Beam: -- --runner=FlinkRunner ..."
     parser.add_argument("benchmark", metavar="BENCHMARK", help="see `dialmill list benchmarks`")
     add_run_options(parser)
+    add_export_option(parser)
 
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:

@@ -16,6 +16,7 @@ from dialmill.perturbers.speech.weights import PACKAGED
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.options import add_output_options, write_json
 from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.exporters import registry as exporters
 from dialmill.pipelines.sources import registry as sources
 from dialmill.schemas import validate
 
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", nargs="?", metavar="WHAT", help="benchmarks, sources, perturbers, engines or schemas; all without; or recipe")
+    parser.add_argument("what", nargs="?", metavar="WHAT", help="benchmarks, sources, exporters, perturbers, engines or schemas; all without; or recipe")
     parser.add_argument("name", nargs="?", metavar="NAME", help="after perturbers: one perturber, with its options; after recipe: a benchmark")
     add_output_options(parser)
 
@@ -63,7 +64,14 @@ def listing(what: str | None) -> dict[str, list[dict[str, Any]]]:
     Raises:
         UsageError: no such kind; the message lists the known.
     """
-    kinds = {"benchmarks": _benchmarks, "sources": _sources, "perturbers": _perturbers, "engines": _engines, "schemas": _schemas}
+    kinds = {
+        "benchmarks": _benchmarks,
+        "sources": _sources,
+        "exporters": _exporters,
+        "perturbers": _perturbers,
+        "engines": _engines,
+        "schemas": _schemas,
+    }
     if what is not None and what not in kinds:
         raise UsageError(f"there is nothing called {what!r} to list; there are: {', '.join(kinds)}")
     return {kind: make() for kind, make in kinds.items() if what in (None, kind)}
@@ -89,6 +97,10 @@ def _benchmarks() -> list[dict[str, Any]]:
 
 def _sources() -> list[dict[str, Any]]:
     return _registered(sources.REGISTRY, lambda kind: {"about": kind.about, "language": kind.language, "licence": kind.licence})
+
+
+def _exporters() -> list[dict[str, Any]]:
+    return _registered(exporters.REGISTRY, lambda kind: {"about": kind.about})
 
 
 def _perturbers() -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dialmill.pipelines.benchmarks import registry as benchmarks
-from dialmill.pipelines.cli.running import add_run_options, run_recipe, settings
+from dialmill.pipelines.cli.running import add_export_option, add_run_options, run_recipe, settings
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.schemas import STANDARD
 
@@ -15,6 +15,7 @@ from dialmill import perturbers
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     add_run_options(parser)
+    add_export_option(parser)
     parser.add_argument("--with", dest="chains", action="append", required=True, metavar="SPEC", help="'typos:rate=0.1'; '+' chains; one suite each")
     parser.add_argument("--variants", type=int, default=1, metavar="N", help="variants of each dialogue in each suite (default 1)")
 

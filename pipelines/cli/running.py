@@ -55,6 +55,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
+def add_export_option(parser: argparse.ArgumentParser) -> None:
+    """The option of runs whose suites can be written in other formats."""
+    more = "write the suites in other formats too, below export/NAME/SUITE (`dialmill list exporters`)"
+    parser.add_argument("--export", dest="exports", action="append", default=[], metavar="NAME[,NAME]", help=more)
+
+
 def settings(options: argparse.Namespace) -> list[str]:
     """The recipe's keys that the options set, as "key=value"."""
     limit = [f"limit={options.limit}"] if options.limit is not None else []
@@ -73,7 +79,15 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
     if options.max_unpacked is not None:
         os.environ[archives.VARIABLE] = str(options.max_unpacked)  # workers in other processes inherit it
     job = build.make_job(
-        recipe, options.inputs, options.output, options.seed, options.format, options.overwrite, options.allow_missing, options.fields
+        recipe,
+        options.inputs,
+        options.output,
+        options.seed,
+        options.format,
+        options.overwrite,
+        options.allow_missing,
+        options.fields,
+        getattr(options, "exports", ()),
     )
     if options.dry_run:
         print(build.describe(job, beam_options))

@@ -43,6 +43,8 @@ class Job:
     overwrite: bool = False
     #: The input files of other corpora that pools are gathered from, by the path in the recipe.
     corpora: dict[str, tuple[InputFile, ...]] = field(default_factory=dict)
+    #: The names of the exporters that write the suites in other formats too.
+    exports: tuple[str, ...] = ()
 
     @property
     def shards(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialmill.perturbers.core.surfaces import kind_of
+from dialmill.pipelines.core.carried import is_export, origin_of, restored
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import multiwoz, normalise
@@ -32,6 +33,8 @@ from dialmill.schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Tu
 from dialmill.schemas.kinds import ANY, FileKind
 
 _LATIN = re.compile("[A-Za-z]")
+#: What of the path of a data set's dialogues stands behind its folder.
+_FOLDER = re.compile(r"[/\\](?:data\.zip!)?(?:data[/\\])?dialogues\.json$")
 
 State = tuple[SlotValues, ...]
 
@@ -47,6 +50,8 @@ class ConvLab(Source):
 
     def role(self, path: str, head: str) -> Role | None:
         start = opening(head)
+        if is_export(head, self.name) is False:
+            return None
         if start.startswith("[") and '"data_split"' in head and '"dialogue_id"' in head:
             return "dialogues"
         return "other" if file_name(path) == "ontology.json" and '"is_categorical"' in head else None
@@ -54,7 +59,13 @@ class ConvLab(Source):
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
         if role == "dialogues":
             for name, raw in records_with_id(path, data):
-                yield name, "dialogue", raw
+                origin = origin_of(raw)
+                yield name if origin is None else origin.id, "dialogue", raw
+
+    def shadowed(self, paths: Sequence[str]) -> set[str]:
+        """The dummy_data.json beside a data set, which shows its first dialogues."""
+        whole = {_FOLDER.sub("", path) for path in paths if file_name(path) == "dialogues.json"}
+        return {path for path in paths if file_name(path) == "dummy_data.json" and path[: -len("dummy_data.json")].rstrip("/\\") in whole}
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         record = load_dialogue(pieces)
@@ -86,7 +97,7 @@ class ConvLab(Source):
                 notes.add("acts_missing")
             spans = _spans(text, claims, language, notes)
             turns.append(Turn(number, "user" if user else "system", text, None, spans, acts, state if user else ()))
-        return Dialogue(
+        dialogue = Dialogue(
             dialogue_id=source_id,
             source=self.name,
             source_id=source_id,
@@ -97,6 +108,7 @@ class ConvLab(Source):
             goal=_goal(record, language),
             lineage=notes.lineage(),
         )
+        return restored(dialogue, record, records, self.name)
 
 
 def language_of(texts: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from dialmill.pipelines.core.carried import is_export, restored
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import multiwoz, normalise
@@ -59,6 +60,8 @@ class MultiWoz21(Source):
 
     def role(self, path: str, head: str) -> Role | None:
         name = file_name(path)
+        if is_export(head, self.name) is False:
+            return None
         if _LIST.fullmatch(name):
             return "splits"
         start = opening(head)
@@ -114,7 +117,7 @@ class MultiWoz21(Source):
                 before = state
         if goal_record is not None and multiwoz.unforeseen_failure(goal_record, turns):
             notes.add("goal_text_conflict")
-        return Dialogue(
+        dialogue = Dialogue(
             dialogue_id=source_id,
             source=self.name,
             source_id=source_id,
@@ -125,6 +128,7 @@ class MultiWoz21(Source):
             goal=goal,
             lineage=notes.lineage(),
         )
+        return restored(dialogue, record, log, self.name)
 
 
 def _states(log: list[Any], notes: Notes) -> list[State]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dialmill.pipelines.core.carried import is_export, restored
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import multiwoz
 from dialmill.pipelines.sources.frames import read_turns, split_slot
@@ -59,6 +60,9 @@ class MultiWoz22(Source):
 
     def role(self, path: str, head: str) -> Role | None:
         name, start = file_name(path), opening(head)
+        exported = is_export(head, self.name)
+        if exported is not None:
+            return "dialogues" if exported else None
         if start.startswith("[") and ('"turns"' in head or '"frames"' in head) and _OURS.search(head):
             return "dialogues"
         if name == "dialog_acts.json" and (not start or '"dialog_act"' in head):
@@ -89,7 +93,7 @@ class MultiWoz22(Source):
 
         turns = read_turns(record, labels, notes)
         named = take_if(record, "services", list) or []
-        return Dialogue(
+        dialogue = Dialogue(
             dialogue_id=source_id,
             source=self.name,
             source_id=source_id,
@@ -99,6 +103,7 @@ class MultiWoz22(Source):
             turns=tuple(turns),
             lineage=notes.lineage(),
         )
+        return restored(dialogue, record, record["turns"], self.name)
 
 
 def _frame_claims(frames: list[Any], where: str, notes: Notes) -> Iterator[Claim]:

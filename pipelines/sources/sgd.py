@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dialmill.pipelines.core.carried import is_export, origin_of, restored
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import normalise
 from dialmill.pipelines.sources.frames import read_turns, split_slot
@@ -48,6 +49,9 @@ class SchemaGuided(Source):
 
     def role(self, path: str, head: str) -> Role | None:
         start = opening(head)
+        exported = is_export(head, self.name)
+        if exported is not None:
+            return "dialogues" if exported else None
         if not start.startswith("[") or not _SERVICE.search(head):
             return None
         if '"dialogue_id"' in head and ('"turns"' in head or '"frames"' in head):
@@ -58,7 +62,8 @@ class SchemaGuided(Source):
         if role == "dialogues":
             split = split_of_path(path)
             for name, raw in records_with_id(path, data):
-                source_id = f"{_FOLDERS[split]}/{name}" if split else name
+                origin = origin_of(raw)
+                source_id = origin.id if origin is not None else f"{_FOLDERS[split]}/{name}" if split else name
                 yield source_id, "dialogue", raw
                 if split:
                     yield source_id, "split", split
@@ -80,7 +85,7 @@ class SchemaGuided(Source):
             return tuple(acts), claims
 
         turns = read_turns(record, labels, notes)
-        return Dialogue(
+        dialogue = Dialogue(
             dialogue_id=source_id,
             source=self.name,
             source_id=source_id,
@@ -90,6 +95,7 @@ class SchemaGuided(Source):
             turns=tuple(turns),
             lineage=notes.lineage(),
         )
+        return restored(dialogue, record, record["turns"], self.name)
 
 
 #: (domain, slot) -> the values that the acts of a frame give it.
