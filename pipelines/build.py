@@ -16,6 +16,7 @@ from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import Counters, total_packed
 from dialmill.pipelines.core.errors import DialmillError, UsageError
+from dialmill.pipelines.core.folders import EXPORTS
 from dialmill.pipelines.core.progress import Progress
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Runner
@@ -52,8 +53,6 @@ from dialmill.schemas.validator import load
 from dialmill.schemas.validator import names as schema_names
 
 _COUNTERS = "counters.msgpack"
-#: Where exports lie in an output folder.
-EXPORTS = "export/"
 
 
 def make_job(
@@ -252,10 +251,10 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         counters.check()
         _check_readable(job, counters)
         outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
-        exported = list(export.export(job.exports, output.temporary, job.recipe.suites, output.temporary, EXPORTS))
+        exported = list(export.export(job.exports, output.temporary, job.recipe.suites, output.temporary, f"{EXPORTS}/"))
         outputs += exported
         made = manifest.make(job, counters, layout, outputs, found)
-        made["warnings"] += export.nothing_exported(exported, EXPORTS)
+        made["warnings"] += export.nothing_exported(exported, f"{EXPORTS}/")
         card_text = card.make(job, made).encode()
         with files.create(files.join(output.temporary, "README.md")) as stream:
             stream.write(card_text)

@@ -25,7 +25,9 @@ T = TypeVar("T")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", nargs="?", metavar="WHAT", help="benchmarks, sources, exporters, perturbers, engines or schemas; all without; or recipe")
+    parser.add_argument(
+        "what", nargs="?", metavar="WHAT", help="benchmarks, sources, exporters, perturbers, engines or schemas; all without; or recipe"
+    )
     parser.add_argument("name", nargs="?", metavar="NAME", help="after perturbers: one perturber, with its options; after recipe: a benchmark")
     add_output_options(parser)
 

@@ -106,6 +106,7 @@ COMMANDS = {
     "disentangle": Command("disentangle", "reply links and conversations of IRC logs"),
     "score": Command("score", "score predictions: official metrics, robustness, consistency"),
     "predict-baseline": Command("predict", "predictions of a light baseline, as `score` takes them"),
+    "export": Command("export", "write the suites of an output folder in other programs' formats"),
     "validate": Command("validate", "check a file of a known kind, ours or a source's, record by record"),
     "verify": Command("verify", "check an output folder against its manifest: files, counts, records, overlaps"),
     "report": Command("report", "write an output folder's report.html again"),

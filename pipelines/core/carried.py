@@ -35,7 +35,7 @@ class Origin(msgspec.Struct, omit_defaults=True):
     variant: int
     language: str
     domains: tuple[str, ...]
-    goal: Goal | None | msgspec.UnsetType = msgspec.UNSET
+    goal: Goal | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Rest(msgspec.Struct, omit_defaults=True):

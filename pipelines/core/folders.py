@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 MANIFEST = "manifest.json"
+#: The folder in it that holds its suites in other formats.
+EXPORTS = "export"
 #: Members that every manifest of dialmill's has.
 _MEMBERS = frozenset({"dialmill", "benchmark", "recipe", "inputs", "outputs", "stages"})
 

@@ -1,11 +1,10 @@
 """ConvLab-3's unified format: a folder as it stands in ``data/unified_datasets``, with data.zip, dummy_data.json and preprocess.py.
 
-The data set is called after the suite, with "_" for what no name of a data set can hold, and so is the folder.
+The data set is called as the suite, with "_" for hyphens.
 """
 
 from __future__ import annotations
 
-import re
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -49,8 +48,8 @@ class ConvLabExporter(Exporter):
 
 
 def dataset_name(suite: str) -> str:
-    """What a data set of a suite is called: its ids are cut at hyphens, and its folder is a Python package."""
-    return re.sub(r"\W", "_", suite)
+    """What a data set of a suite is called: the suite's name without hyphens, at which the ids are cut."""
+    return suite.replace("-", "_")
 
 
 def _zip(dialogues: Any, ontology: dict[str, Any]) -> Iterator[Chunk]:
@@ -127,7 +126,8 @@ def _labelled(record: Dialogue) -> Iterator[str]:
         yield from (act.domain for act in turn.acts)
         yield from (entry.domain for entry in turn.state)
     if record.goal is not None:
-        yield from (entry.domain for entry in (*record.goal.inform, *record.goal.book, *record.goal.request))
+        yield from (entry.domain for entry in (*record.goal.inform, *record.goal.book))
+        yield from (asked.domain for asked in record.goal.request)
 
 
 def _kind(act: Act, vocabulary: Vocabulary) -> str:
@@ -156,7 +156,9 @@ def _state(state: Iterable[SlotValues], skeleton: dict[str, dict[str, str]]) -> 
     # What has a value first, so that the record's order is read back.
     for entry in state:
         found.setdefault(entry.domain, {})[entry.slot] = "|".join(entry.values)
-    return found | {domain: found.get(domain, {}) | {slot: "" for slot in slots if slot not in found.get(domain, {})} for domain, slots in skeleton.items()}
+    for domain, slots in skeleton.items():
+        found[domain] = {**found.get(domain, {}), **{slot: "" for slot in slots if slot not in found.get(domain, {})}}
+    return found
 
 
 def _goal(goal: Goal) -> dict[str, Any]:
@@ -197,9 +199,7 @@ def ontology(vocabulary: Vocabulary) -> dict[str, Any]:
         "domains": domains,
         "intents": {act: {"description": act} for act in sorted({act for _, act, _, _, _ in vocabulary.acts})},
         "state": state,
-        "dialogue_acts": {
-            kind: [str(_said(*key, speakers)) for key, speakers in sorted(acts.items())] for kind, acts in kinds.items()
-        },
+        "dialogue_acts": {kind: [str(_said(*key, speakers)) for key, speakers in sorted(acts.items())] for kind, acts in kinds.items()},
     }
 
 

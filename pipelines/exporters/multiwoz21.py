@@ -48,7 +48,8 @@ class MultiWoz21Exporter(Exporter):
         values: dict[str, set[str]] = {}
         yield ExportFile("data.json", mapping(_dialogues(suite, ids, values)), "multiwoz21")
         for split, name in _LISTS.items():
-            yield ExportFile(name, [Chunk(data, 0) for data, _ in lines(ids[split])], None, False)
+            # An empty list is JSON's, so that it can't be taken for a file that was lost on the way.
+            yield ExportFile(name, [Chunk(data) for data, _ in lines(ids[split] or [b"[]"])], None, False)
         yield ExportFile("ontology.json", [Chunk(pretty({key: sorted(found) for key, found in sorted(values.items())}))], None, False)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import DialmillError, InputError
-from dialmill.pipelines.core.folders import is_whole
+from dialmill.pipelines.core.folders import EXPORTS, is_whole
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.source import Role, Source
 from dialmill.pipelines.sources import registry
@@ -173,6 +173,10 @@ def _sample(path: str) -> str:
     return str(root / path.removeprefix(SAMPLE))
 
 
+def _no_corpus(folder: Path) -> bool:
+    return is_whole(folder) or (folder.name == EXPORTS and is_whole(folder.parent))
+
+
 def _expand(path: str) -> list[_Candidate]:
     if path.startswith(SAMPLE):
         path = _sample(path)
@@ -183,8 +187,8 @@ def _expand(path: str) -> list[_Candidate]:
         return [candidate for one in found for candidate in _expand(one)]
     if files.is_folder(path):
         inside: list[_Candidate] = []
-        # A corpus folder may hold outputs of former runs, which are no part of the corpus.
-        for item in files.list_files(path, skip=is_whole):
+        # A corpus folder may hold outputs of former runs, which are no part of the corpus, and an output its records in other formats as well.
+        for item in files.list_files(path, skip=_no_corpus):
             shown = item[len(path) :].lstrip("/\\").replace("\\", "/")
             inside += _members(item, shown, False)
         return inside

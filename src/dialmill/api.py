@@ -243,6 +243,7 @@ def build(
     overwrite: bool = False,
     allow_missing: bool = False,
     map: Mapping[str, str] | None = None,
+    export: str | Sequence[str] = (),
     options: Sequence[str] = (),
     quiet: bool = True,
 ) -> dict[str, Any]:
@@ -259,6 +260,7 @@ def build(
         overwrite: replace what a former run left in the output folder.
         allow_missing: go on without inputs that don't exist or are empty.
         map: of one's own data, our name of a field -> yours.
+        export: formats (`list_exporters`) in which the suites are written too, below export/NAME/SUITE.
         options: of Beam, such as ``["--runner=FlinkRunner"]``; none runs in this process.
         quiet: say nothing on stderr.
 
@@ -279,7 +281,8 @@ def build(
     if benchmark not in registry.names():
         raise UsageError(f"there is no benchmark {benchmark!r}; the known ones are: {', '.join(registry.names())}")
     chosen = registry.load_recipe(benchmark, None if recipe is None else os.fspath(recipe), _settings(set or {}))
-    job = pipeline.make_job(chosen, _paths("input", input), os.fspath(output), seed, format, overwrite, allow_missing, map)
+    exports = [export] if isinstance(export, str) else export
+    job = pipeline.make_job(chosen, _paths("input", input), os.fspath(output), seed, format, overwrite, allow_missing, map, exports)
     return pipeline.run(job, options, quiet=quiet)
 
 
@@ -343,6 +346,16 @@ def list_sources() -> dict[str, dict[str, Any]]:
     True
     """
     return _listed("sources")
+
+
+def list_exporters() -> dict[str, dict[str, Any]]:
+    """The formats in which `build` and `dialmill export` write suites, by name, and what each is.
+
+    >>> import dialmill as dm
+    >>> "convlab" in dm.list_exporters()
+    True
+    """
+    return _listed("exporters")
 
 
 def list_benchmarks() -> dict[str, dict[str, Any]]:
