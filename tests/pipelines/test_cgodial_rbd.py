@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity as retrieval
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.ecd import joined
@@ -210,3 +211,34 @@ def test_examples_of_one_session_stay_in_one_split(tmp_path: Path) -> None:
         splits.setdefault(one.turns[0].utterance, set()).add(str(one.split))
     assert len(splits) == 40 and all(len(found) == 1 for found in splits.values()), splits
     assert set().union(*splits.values()) == {"train", "valid", "test"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("普通厚度的", "不加厚的就是普通厚度的不算薄的", True),
+        ("我们是包邮的亲", "亲亲，这边都包邮哦", True),
+        ("好的亲亲", "好的呢客官", True),
+        ("抱歉让您久等了", "不好意思哦亲", True),
+        ("您要几包呢", "一共发五包湿巾", False),
+        ("今天下午发货", "这个颜色没有货了", False),
+    ],
+)
+def test_what_says_the_same_in_other_words_is_no_wrong_response(one: str, other: str, same: bool) -> None:
+    meaning = Meaning([one, other, "今天发货哦亲", "颜色很多", "湿巾很好用", "您要哪种"])
+    assert meaning.same(one, other, 0.2) is meaning.same(other, one, 0.2) is same
+    assert (other in retrieval.usable(one, [other], (), meaning, 0.2)) is not same
+
+
+def test_both_sides_of_a_context_are_read_out_and_the_response_is_not(built: Path, tmp_path: Path) -> None:
+    plain("cgodial-rbd", [DATA / "ecd"], tmp_path / "out", "noised=customer")
+    changed = {}
+    for name, folder in (("both", built), ("customer", tmp_path / "out")):
+        found = {"user": 0, "system": 0}
+        for record in records(folder, "spoken"):
+            for turn in record.turns[:-1]:
+                found[turn.speaker] += turn.original is not None
+            assert record.turns[-1].original is None
+        changed[name] = found
+    assert changed["both"]["system"] > 0 and changed["customer"]["system"] == 0
+    assert changed["both"]["user"] == changed["customer"]["user"] > 0

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.baselines import ranker
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
 from dialmill.pipelines.candidates.keys import candidate_key, slips
 
 #: Ranker, and how many of the last utterances it sees (0 for all).
@@ -54,22 +55,34 @@ def priority(mean: float, number: int) -> int:
     return round(mean * _STEPS) << _SHIFT | number >> 64 - _SHIFT
 
 
-def usable(answer: str, wrong: Iterable[str], context: Iterable[str]) -> list[str]:
-    """The wrong responses that are wrong: none is empty, nearly equal to the answer or another one, or was said in the context."""
+def usable(answer: str, wrong: Iterable[str], context: Iterable[str], meaning: Meaning | None = None, limit: float = 1.0) -> list[str]:
+    """The wrong responses that are wrong: none is empty, nearly equal to the answer or another one, or was said in the context; by `meaning`, none
+    says what the answer says (more alike than `limit`)."""
     said = {_key(text)[0] for text in context}
     found: list[str] = []
     for text in wrong:
         if _key(text)[0] and _key(text)[0] not in said and not any(nearly_equal(text, other) for other in (answer, *found)):
+            if meaning is not None and meaning.same(answer, text, limit):
+                continue
             found.append(text)
     return found
 
 
-def choose(answer: str, own: Sequence[str], pool: Sequence[str], context: Sequence[str], count: int, rng: Rng) -> list[str] | None:
+def choose(
+    answer: str,
+    own: Sequence[str],
+    pool: Sequence[str],
+    context: Sequence[str],
+    count: int,
+    rng: Rng,
+    meaning: Meaning | None = None,
+    limit: float = 1.0,
+) -> list[str] | None:
     """`count` wrong responses: the example's own, where there are enough, else with others from the pool; None where those don't suffice."""
-    found = usable(answer, rng.sample(own, len(own)), context)[:count]
+    found = usable(answer, rng.sample(own, len(own)), context, meaning, limit)[:count]
     if len(found) < count:
         for text in rng.sample(pool, len(pool)):
-            if len(usable(answer, [*found, text], context)) > len(found):
+            if len(usable(answer, [*found, text], context, meaning, limit)) > len(found):
                 found.append(text)
                 if len(found) == count:
                     break

@@ -17,6 +17,7 @@ import msgspec
 from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity
 from dialmill.pipelines.benchmarks.cgodial.rbd.check import check_release
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
 from dialmill.pipelines.benchmarks.cgodial.rbd.recipe import RetrievalRecipe
 from dialmill.pipelines.benchmarks.cgodial.rbd.release import HARD, SPLITS, placed
 from dialmill.pipelines.benchmarks.cgodial.rbd.scorer import RetrievalScorer
@@ -34,7 +35,7 @@ from dialmill.pipelines.core.subsets import subset_files
 from dialmill.schemas import Dialogue, Step
 from dialmill.schemas.kinds import ANY, FileKind
 
-ASSESSED = "mean_accuracy@1"
+ASSESSED = "mean_accuracy@2"
 
 
 class CgodialRbd(Benchmark):
@@ -70,9 +71,9 @@ class CgodialRbd(Benchmark):
         if ambiguity.length(answer) < recipe.min_response:
             raise RecordError("ambiguous_response", f"{answer!r} fits many contexts")
         given = msgspec.msgpack.decode(extra, type=list[str])
-        wrong = ambiguity.usable(answer, given, context)
+        wrong = ambiguity.usable(answer, given, context, Meaning(), recipe.max_similarity)
         if not wrong:
-            raise RecordError("ambiguous_candidates", f"no wrong response differs from {answer!r}: {given[:3]}")
+            raise RecordError("ambiguous_candidates", f"no wrong response says something else than {answer!r}: {given[:3]}")
         mean = ambiguity.accuracy(context, answer, wrong, dialogue.language)
         if mean > recipe.max_accuracy:
             raise RecordError("too_easy", f"the baselines' mean accuracy is {mean:.2f}, above {recipe.max_accuracy:g}: {answer}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from dialmill.perturbers.core.options import Meta
+from dialmill.pipelines.benchmarks.cgodial.rbd.both_sides import BothSides
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.recipe import Recipe
+
+from dialmill import perturbers
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,27 @@ class RetrievalRecipe(Recipe):
             extra={"unit": "characters"},
         ),
     ] = 4
+
+    max_similarity: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="wrong responses that are more like the right one than this, by what they say, may be right too, and are left out",
+            examples=[0.4],
+            extra={"unit": "similarity"},
+        ),
+    ] = 0.2
+    noised: Annotated[
+        Literal["both", "customer"],
+        Meta(description="whose turns of a context the suite spoken reads out: both speakers', as the paper has it, or the customer's alone"),
+    ] = "both"
+
+    def suite_plan(self) -> list[perturbers.Suite]:
+        plan = super().suite_plan()
+        if self.noised == "customer":
+            return plan
+        return [suite._replace(perturber=BothSides.of(suite.perturber)) for suite in plan]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,6 +9,7 @@ import msgspec
 from dialmill.perturbers import Skipped, variants
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
 from dialmill.pipelines.benchmarks.cgodial.rbd.recipe import RetrievalRecipe
 from dialmill.pipelines.benchmarks.cgodial.rbd.release import HARD, SPLITS, placed
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed
@@ -24,7 +25,7 @@ from dialmill.schemas import Dialogue
 
 #: The suite whose text the release has.
 SPOKEN = "spoken"
-STEP = "candidates@1"
+STEP = "candidates@2"
 #: Responses of each split that examples with too few candidates draw from.
 _POOL = 2000
 
@@ -87,6 +88,7 @@ class ChooseCandidates(Stage):
         self.recipe, self.seed, self.shards = recipe, seed, shards
 
     def setup(self) -> None:
+        self.meanings: dict[str, Meaning] = {}
         self.spoken = next((suite.perturber for suite in self.recipe.suite_plan() if suite.name == SPOKEN), None)
 
     def process(self, element: Item, side: dict[str, list[tuple[str, str]]] | None = None) -> Iterable[tuple[str, Item]]:
@@ -103,7 +105,9 @@ class ChooseCandidates(Stage):
         pool = [text for other, text in (side or {}).get(split, ()) if other != source_id]
         count = self.recipe.candidate_numbers[split] - 1
         rng = Rng(self.seed, STEP, source_id)
-        wrong = ambiguity.choose(answer, own, pool, context, count, rng)
+        if split not in self.meanings:
+            self.meanings[split] = Meaning(text for _, text in (side or {}).get(split, ()))
+        wrong = ambiguity.choose(answer, own, pool, context, count, rng, self.meanings[split], self.recipe.max_similarity)
         if wrong is None:
             self.counters.reject("examples", "too_few_candidates")
             evidence = f"{count} wrong responses are wanted that differ from {answer!r} and from each other"
@@ -139,4 +143,8 @@ class ChooseCandidates(Stage):
             made = next(iter(variants(self.spoken, clean, self.seed, 1)))
         except Exception:  # counted among the suite's rejected
             return clean
-        return clean if isinstance(made, Skipped) else made
+        if isinstance(made, Skipped):
+            return clean
+        # A short turn of which nothing was heard stands as it was written: neither form of the release takes an empty one.
+        pairs = zip(made.turns, clean.turns, strict=True)
+        return made.replace(turns=tuple(heard if heard.utterance.strip() else written for heard, written in pairs))
