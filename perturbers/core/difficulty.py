@@ -38,7 +38,7 @@ class Figures(NamedTuple):
     source_words: int = 0
     near_copies: int = 0
 
-    def __add__(self, other: object) -> Figures:  # type: ignore[override]
+    def __add__(self, other: object) -> Figures:
         assert isinstance(other, Figures)
         return Figures(*(one + two for one, two in zip(self, other, strict=True)))
 
@@ -74,8 +74,8 @@ class WordingPool(Pool):
                 for numbers in grams(token_list(turn.source_text, dialogue.language)):
                     for number in numbers:
                         found.setdefault(number >> 60, set()).add(number)
-        for bucket, numbers in found.items():
-            yield f"{bucket:x}", np.array(sorted(numbers), dtype=">u8").tobytes()
+        for bucket, kept in found.items():
+            yield f"{bucket:x}", np.array(sorted(kept), dtype=">u8").tobytes()
 
     def merge(self, entries: Iterable[Entry]) -> bytes | None:
         """All grams of dialogues outside test."""

@@ -81,7 +81,7 @@ class NoesisUbuntu(Benchmark):
         return outputs
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
-        assert isinstance(recipe, UbuntuRecipe)
+        assert isinstance(recipe, UbuntuRecipe) and recipe.form != "plain"
         found = release_files("ubuntu", recipe.subtasks, ("",), recipe.form, recipe.held_out_labels, recipe.distractors == "similar")
         found |= subset_files(found, recipe.few_shot, self.split_of)
         if recipe.form == "dstc7" and 2 in recipe.subtasks:
