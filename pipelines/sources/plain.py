@@ -20,7 +20,7 @@ from dialmill.pipelines.core.errors import InputError, RecordError, UsageError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import dialmill, normalise
 from dialmill.pipelines.sources.peek import first_record
-from dialmill.pipelines.sources.reading import SPLITS, Notes, file_name, json_kind, load_dialogue, load_record, name_domains, opening
+from dialmill.pipelines.sources.reading import SPLITS, Notes, file_name, json_kind, load_dialogue, load_record, name_domains, opening, split_of_name
 from dialmill.pipelines.sources.rows import ENDINGS, OVERFLOW, Row, read_rows
 from dialmill.pipelines.sources.slots import Slot, read_slots, read_state
 from dialmill.pipelines.sources.spans import Claim, settle
@@ -52,7 +52,6 @@ _SPEAKERS: dict[str, Speaker] = {"user": "user", "system": "system", "other": "o
 _FOREIGN = frozenset({"data_split", "services", "frames", "segments", "instruction_id", "dialogue_acts", "metadata", "acts", "user_utterance"})
 _SEPARATORS = re.compile(r"[\s._-]+")
 _LIST = re.compile(r"[;,|，；、]")
-_SPLIT_NAME = re.compile(rf"({'|'.join(SPLITS)})(?:[-_.].*)?", re.IGNORECASE)
 _OUT_OF_SCOPE = frozenset({"oos", "out_of_scope", "out-of-scope", "outofscope"})
 
 
@@ -106,7 +105,7 @@ class Plain(Source):
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
         if role != "dialogues":
             return
-        split = _SPLIT_NAME.fullmatch(file_name(path).rpartition(".")[0])
+        split = split_of_name(path)
         rows = list(read_rows(path, data))
         self._check(path, rows)
         grouped: dict[str, list[dict[str, Any]]] = {}
@@ -121,7 +120,7 @@ class Plain(Source):
         for source_id, found in grouped.items():
             yield source_id, "dialogue", msgspec.json.encode(found)
             if split:
-                yield source_id, "split", SPLITS[split[1].lower()]
+                yield source_id, "split", split
 
     def _check(self, path: str, rows: Sequence[Row]) -> None:
         """Raises `InputError` where the fields of a file can't be told."""

@@ -42,6 +42,15 @@ def split_of_path(path: str) -> bytes | None:
     return SPLITS[(place[1] or place[2]).lower()] if place else None
 
 
+_NAMED_PART = re.compile(rf"({_PART})(?:[-_.].*)?", re.IGNORECASE)
+
+
+def split_of_name(path: str) -> bytes | None:
+    """The split that a file of one's own, or of the Hugging Face hub, is called after ("train.csv", "test-00000-of-00001.parquet"); None for none."""
+    found = _NAMED_PART.fullmatch(file_name(path).rpartition(".")[0])
+    return SPLITS[found[1].lower()] if found else None
+
+
 def json_object_items(path: str, data: bytes) -> list[tuple[str, bytes]]:
     """The items of a JSON file that holds one object, values left as raw JSON. A key that stands twice gives two items.
 

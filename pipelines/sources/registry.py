@@ -19,6 +19,7 @@ _BUILT_IN = {
     "ecd": "ecd:Ecd",
     "flow": "flow:Flows",
     "messages": "messages:Messages",
+    "multi_woz_v22": "multi_woz_v22:MultiWozHub",
     "multiwoz21": "multiwoz21:MultiWoz21",
     "multiwoz22": "multiwoz22:MultiWoz22",
     "plain": "plain:Plain",
@@ -26,7 +27,9 @@ _BUILT_IN = {
     "risawoz": "risawoz:RiSAWOZ",
     "sgd": "sgd:SchemaGuided",
     "taskmaster": "taskmaster:Taskmaster",
+    "transcript": "transcript:Transcript",
     "ubuntu_irc": "ubuntu_irc:UbuntuIrc",
+    "woz20": "woz20:Woz20",
 }
 
 

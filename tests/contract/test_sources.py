@@ -102,6 +102,29 @@ class TestFlow(SourceContract):
     task_oriented = slots = False
 
 
+class TestMultiWozHub(SourceContract):
+    name = "multi_woz_v22"
+    corpus = DATA / "multi_woz_v22"
+    dialogues = 30
+
+    def test_it_reads_what_the_corpus_own_form_says(self) -> None:
+        original = {key: one.replace(source=self.name) for key, one in TestMultiWoz22.read().dialogues.items()}
+        assert self.read().dialogues == original
+
+
+class TestWoz20(SourceContract):
+    name = "woz20"
+    corpus = DATA / "woz20"
+    dialogues = 25
+
+
+class TestTranscript(SourceContract):
+    name = "transcript"
+    corpus = DATA / "transcript"
+    dialogues = 20
+    task_oriented = slots = domains = False
+
+
 class TestMessages(SourceContract):
     """Chats without labels; instructions and calls of tools are no one's words."""
 

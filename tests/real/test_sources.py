@@ -294,6 +294,8 @@ FOLDERS: dict[str, set[str]] = {
     "risawoz": {"risawoz"},
     "sgd": {"sgd"},
     "taskmaster": {"taskmaster"},
+    "tau_bench": {"messages"},
+    "woz20": {"woz20"},
     "xrisawoz_fewshot": {"risawoz"},
 }
 TASK_ORIENTED = ["dialmill", *sorted({name for names in FOLDERS.values() for name in names})]
@@ -314,3 +316,21 @@ def test_every_file_is_told_apart(real: Path) -> None:
         for one in found:
             head = head_of(one.path)
             assert [name for name in registry.names() if registry.get(name).role(one.path, head) is not None] == [one.source], one.shown
+
+
+def test_woz20(real: Path) -> None:
+    read = read_paths(registry.get("woz20"), [real / "woz20" / "woz20.zip"])
+    assert not read.rejects and not read.repeated
+    assert Counter((one.language, one.split) for one in read.dialogues.values()) == {
+        ("en", "train"): 600, ("en", "valid"): 200, ("en", "test"): 400, ("de", "test"): 400
+    }  # fmt: skip
+    # 6,658 entries, each a user turn, and before all but the first of a dialogue a system turn.
+    assert _check(read)["turns"] == 2 * 6658 - 1600
+
+
+def test_tau_bench(real: Path) -> None:
+    read = read_paths(registry.get("messages"), [real / "tau_bench" / "gpt-4o-airline.json.zip"])
+    assert not read.rejects and not read.repeated and len(read.dialogues) == 200
+    roles = Counter((turn.role, turn.speaker) for one in read.dialogues.values() for turn in one.turns)
+    assert sum(roles.values()) == 5308 and roles["user", "user"] == 1490 and roles["tool", "other"] == 1164 and roles["system", "other"] == 200
+    assert roles["assistant", "other"] + roles["assistant", "system"] == 2454

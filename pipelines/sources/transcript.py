@@ -1,0 +1,141 @@
+"""Transcripts: lines that begin with who speaks ("User: ...", "Agent: ...", "用户：...").
+
+A line without such a beginning goes on with the turn before. Times in front are left out ("[10:02] User: hi"). Blank lines, or a line of "#", "=" or
+"-", part the dialogues of a file; where a blank line stands between any two turns, it parts nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+from dialmill.perturbers.sentence import language_of
+from dialmill.pipelines.core.errors import InputError, RecordError, UsageError
+from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.reading import file_name, load_dialogue, official_split, split_of_name
+from dialmill.pipelines.sources.speakers import speaker_of
+from dialmill.schemas import Dialogue, Turn
+from dialmill.schemas.dialogue import Speaker
+
+_TIME = r"(?:[\[(][^\])\n]{1,40}[\])]\s*|\d{1,2}:\d\d(?::\d\d)?\s+)?"
+#: Who speaks, and what: "**User**: hi", "Agent (10:02): hello".
+_LINE = re.compile(rf"\s*{_TIME}\**([^\W\d_][^:：\n]{{0,30}}?)\**\s*(?:[\[(][\d: .apmAPM-]+[\])])?\s*[:：]\s*\**\s*(.*)")
+_RULE = re.compile(r"\s*(?:#+\s*(?P<name>.*?)|(?:={2,}|[=*-]{3,})\s*(?P<titled>[^=*]*?)\s*[=*-]*)\s*$")
+#: How many lines are looked at to tell the format, and the share of them that must say who speaks.
+_LOOKED_AT, _SHARE = 60, 0.5
+_ENDINGS = (".txt", ".text")
+
+
+@dataclass(frozen=True)
+class Transcript(Source):
+    """Transcripts of dialogues.
+
+    Args:
+        fields: "user" and "system" -> the names of the two, several with "|" between them.
+        told: whether the user named the format.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    told: bool = False
+
+    name = "transcript"
+    language = "en, zh, und"
+    licence = "your own"
+    about = 'transcripts: .txt files of lines that begin with who speaks ("User: ...", "Agent: ...", "用户：...")'
+
+    def chosen(self, fields: Mapping[str, str]) -> Source:
+        unknown = [name for name in fields if name not in ("user", "system")]
+        if unknown:
+            raise UsageError(f"--map: a transcript has no field {unknown[0]!r}; user and system name its speakers: --map user=Anna,system=Bert")
+        return Transcript(dict(fields), True)
+
+    def role(self, path: str, head: str) -> Role | None:
+        if not path.endswith(_ENDINGS):
+            return None
+        if self.told:
+            return "dialogues"
+        lines = [line for line in head.lstrip("\ufeff").split("\n")[:_LOOKED_AT] if line.strip() and not _RULE.fullmatch(line)]
+        said = [self._said(line) for line in lines]
+        known = [one for one in said if one is not None]
+        sure = bool(known) and said[0] is not None and len(known) >= _SHARE * len(lines)
+        return "dialogues" if sure and any(who == "user" for who, _ in known) else None
+
+    def _said(self, line: str) -> tuple[Speaker, str] | None:
+        """(who speaks, what) of a line; None where it doesn't say who."""
+        match = _LINE.fullmatch(line.rstrip("\r"))
+        own = {name.strip().casefold(): who for who in ("user", "system") for name in self.fields.get(who, "").split("|") if name.strip()}
+        speaker = speaker_of(match[1], own) if match else None  # type: ignore[arg-type]  # the two names are speakers
+        return (speaker, match[2].strip()) if match and speaker else None
+
+    def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
+        if role != "dialogues":
+            return
+        if not data.strip():
+            raise InputError(path, "is empty", "give a transcript")
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(path, f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", "convert it to UTF-8") from None
+        lines = text.split("\n")
+        if not any(self._said(line) for line in lines):
+            raise InputError(path, "has no line that says who speaks", 'expected "User: ..."; name the speakers with --map user=NAME,system=NAME')
+        dialogues = self._dialogues(lines)
+        split = split_of_name(path)
+        for number, (name, found) in enumerate(dialogues, 1):
+            source_id = name or (file_name(path) if len(dialogues) == 1 else f"{file_name(path)}#{number}")
+            yield source_id, "dialogue", msgspec.json.encode(found)
+            if split:
+                yield source_id, "split", split
+
+    def _dialogues(self, lines: Sequence[str]) -> list[tuple[str, list[tuple[Speaker, str]]]]:
+        """(name, turns) of each dialogue of a file."""
+        blocks: list[tuple[str, bool, list[tuple[Speaker, str]]]] = [("", True, [])]
+        for line in lines:
+            rule = _RULE.fullmatch(line.rstrip("\r")) if line.strip() else None
+            said = self._said(line) if rule is None else None
+            if rule is not None:
+                blocks.append(((rule["name"] or rule["titled"] or "").strip(), True, []))
+            elif not line.strip():
+                blocks.append(("", False, []))
+            elif said is not None:
+                blocks[-1][2].append(said)
+            elif blocks[-1][2]:
+                speaker, text = blocks[-1][2][-1]
+                blocks[-1][2][-1] = (speaker, f"{text} {line.strip()}".strip())
+        parted = any(len(turns) > 1 for _, _, turns in blocks)
+        found: list[tuple[str, list[tuple[Speaker, str]]]] = []
+        named = ""
+        fresh = True
+        for name, ruled, turns in blocks:
+            fresh, named = fresh or ruled or parted, name if ruled else named
+            if turns:
+                if fresh:
+                    found.append((named, []))
+                found[-1][1].extend(turns)
+                fresh, named = False, ""
+        return found
+
+    def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
+        lines = load_dialogue(pieces)
+        turns: list[Turn] = []
+        for line in lines if isinstance(lines, list) else [lines]:
+            match line:
+                case ["user" | "system" as speaker, str() as text]:
+                    if text.strip():
+                        turns.append(Turn(len(turns), speaker, text.strip()))
+                case ["other", str() as text]:
+                    turns.append(Turn(len(turns), "other", "", role="other", payload=msgspec.json.encode(text).decode()))
+                case _:
+                    raise RecordError("wrong_type", f"expected a speaker and a text, found {str(line)[:60]}")
+        if not any(turn.speaker == "user" for turn in turns):
+            raise RecordError("empty_dialogue", "the user says nothing")
+        return Dialogue(
+            dialogue_id=source_id,
+            source=self.name,
+            source_id=source_id,
+            language=language_of(" ".join(turn.utterance for turn in turns)),
+            split=official_split(pieces),
+            turns=tuple(turns),
+        )
