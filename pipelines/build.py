@@ -144,7 +144,7 @@ def wanted_pools(recipe: Recipe) -> list[PoolRequest]:
 def dialogue_stages(job: Job, folder: str) -> StageChain:
     """What happens to one dialogue once the splits are planned, in this order."""
     benchmark, recipe, seed, params = job.benchmark, job.recipe, job.seed, job.params
-    inserter = benchmark.injected(recipe)
+    inserter = benchmark.inserter(recipe)
     stages: dict[str, Stage] = {"assigning splits": AssignSplit(recipe, benchmark.takes_records)}
     if inserter is not None:
         stages["inserting turns"] = InsertTurns(inserter, seed, params[STANDARD])

@@ -1,4 +1,4 @@
-"""Keyed random numbers: every choice comes from what it is made for, never from a shared or global generator.
+"""Seeded random numbers that do not depend on order: every choice comes from a hash of what it is made for, never from a shared or global generator.
 
 The key of a choice is (run seed, step@version, dialogue, turn, variant, attempt). The same key gives the same numbers whatever the order of
 the records, the number of workers, the runner or `PYTHONHASHSEED`.

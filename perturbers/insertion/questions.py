@@ -51,7 +51,7 @@ class Question(msgspec.Struct, frozen=True):
 class Questions(DialoguePerturber):
     """Inserts questions that no slot answers, each with its answer.
 
-    They stand where their subject is on the table, the system waits for nothing, and no comment on what it said follows.
+    They are inserted where their subject is talked about, the system waits for nothing, and no comment on what it said follows.
     """
 
     pairs: Annotated[
@@ -159,8 +159,8 @@ def _fitting(path: str, domain: str, named: bool) -> list[Question]:
 
 
 def _places(dialogue: Dialogue) -> dict[int, tuple[str, bool]]:
-    """Where a question may stand, with the domain talked about, and whether one entity of it is on the table. A system that has just asked something
-    is answered first."""
+    """Where a question may stand, with the domain talked about, and whether an entity of it has been mentioned. A system that
+    has just asked something is answered first."""
     found: dict[int, tuple[str, bool]] = {}
     for gap in gaps(dialogue):
         before = dialogue.turns[gap - 1] if gap else None

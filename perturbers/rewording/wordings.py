@@ -1,4 +1,4 @@
-"""A user turn taken apart: what its wording says besides its values, so that another wording can be judged by whether it says the same.
+"""A user turn taken apart: what its wording says besides its values, so that another wording can be compared with it: does it say the same?.
 
 Values become places with a label (the slot, and the shape that the words around it agree with); between them stand literals. What the literals say
 is told by classes of phrases (``lexicons/LANGUAGE/fit.tsv``): "book", "also", "what time". Two wordings with the same acts, the same labels in the

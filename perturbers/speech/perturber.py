@@ -119,7 +119,7 @@ class Speech(SpeechOptions, DialoguePerturber):
         if self.engine != "auto" or not wants_audio(self):
             return ()
         missing = {language: audio_missing(self, language) for language in sorted(self.languages & set(languages))}
-        return tuple(f"no audio path for {one!r} here, so the text channel makes its errors ({why})" for one, why in missing.items() if why)
+        return tuple(f"no audio path for {one!r} here, so the ASR error simulator makes its errors ({why})" for one, why in missing.items() if why)
 
 
 def _reasons(plan: Plan, transcribed: Mapping[int, Transcribed], key: tuple[object, ...]) -> tuple[str, ...]:

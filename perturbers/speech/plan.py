@@ -105,7 +105,7 @@ def wants_audio(options: SpeechOptions) -> bool:
 def audio_missing(options: SpeechOptions, language: str) -> str | None:
     """Why a language has no audio path here, be it wanted or not; None where it has one."""
     if not wants_audio(options):
-        return "the text channel was asked for"
+        return "engine=text asks for the ASR error simulator"
     try:
         make_plan(options, language, levels=False)
     except EngineMissing as missing:

@@ -1,7 +1,7 @@
 """Linear models in whole numbers: the averaged perceptron with a margin (Freund and Schapire, 1999; Collins, 2002; Krauth and Mezard, 1987).
 
-Weights and scores are integers, the order of the examples is keyed, and features get their numbers in the order of their names, so that equal
-examples give equal models on every machine and in any order of the input.
+Weights and scores are integers, the order of the examples is that of a deterministic hash, and features get their numbers in the order of their
+names, so that equal examples give equal models on every machine and in any order of the input.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class Tracker:
         domains = sorted({slot[0] for slot in ontology.counts})
         empty = np.zeros((0, 0), dtype=np.int64)
         tracker = cls(ontology, classes, domains, Vocabulary([]), (empty, empty, empty))
-        topics, decisions = tracker._lessons(ordered)
+        topics, decisions = tracker._training_sample(ordered)
         least = 2 if len(ordered) >= 50 else 1
         vocabulary = Vocabulary.of([*(names for names, _ in topics), *(one.features for one, _ in decisions)], least)
         tracker.vocabulary = vocabulary
@@ -197,7 +197,7 @@ class Tracker:
         tracker.weights, tracker.relative = _learn(decisions, vocabulary, len(classes))
         return tracker
 
-    def _lessons(self, dialogues: Sequence[Dialogue]) -> tuple[list[tuple[list[str], str]], list[tuple[Decision, int]]]:
+    def _training_sample(self, dialogues: Sequence[Dialogue]) -> tuple[list[tuple[list[str], str]], list[tuple[Decision, int]]]:
         """The decisions of training dialogues, with what was right: (features, domain) and (decision, place of the right class)."""
         topics: list[tuple[list[str], str]] = []
         decisions: list[tuple[Decision, int]] = []

@@ -29,7 +29,7 @@ _LUCK = 0.00135
 #: Examples of a file that are looked at, at most.
 SAMPLE = 2_000
 #: Examples that the learning ranker takes, at most, and distractors of each that it learns from.
-_LESSONS, _OTHERS = 1_000, 30
+_TRAINING_SAMPLE, _OTHERS = 1_000, 30
 
 _ADDRESS = re.compile(r"^\s*@?([^\s:,]{2,})\s?[:,]")
 _PARTICIPANT = re.compile(r"participant_\d+|speaker \d+")
@@ -93,7 +93,7 @@ class Whole:
 
     def measure(self, sample: Sequence[tuple[Sequence[str], Sequence[int], Sequence[int]]]) -> Iterator[dict[str, int]]:
         """Each example (options, their numbers, the places of the answers) under these rankers."""
-        learned = self._learned(sample[:_LESSONS])
+        learned = self._learned(sample[:_TRAINING_SAMPLE])
         for at, (_, keys, right) in enumerate(sample):
             held = [self._sets[key] for key in keys]
             found = _places("frequent", held, right) | _places("rare", [-one for one in held], right)

@@ -22,6 +22,6 @@ def places(dialogue: Dialogue, min_context: int, short: bool = False) -> list[in
 
 
 def cut(dialogue: Dialogue, seed: int, subtask: int, min_context: int, short: bool = False) -> int | None:
-    """The keyed cut of a conversation for a subtask, None if there is no place for one. Subtask 5 is subtask 1 with knowledge beside it."""
+    """The seeded cut of a conversation for a subtask, None if there is no place for one. Subtask 5 is subtask 1 with knowledge beside it."""
     found = places(dialogue, min_context, short)
     return Rng(seed, STEP, dialogue.source_id, 1 if subtask == 5 else subtask).choice(found) if found else None

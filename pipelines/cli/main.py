@@ -118,7 +118,9 @@ COMMANDS = {
 
 def parser_of(words: Sequence[str], every: bool = False) -> argparse.ArgumentParser:
     """The parser of these words. Only the module of the command they name is loaded, since most are needed by one command alone; or `every` one."""
-    parser = argparse.ArgumentParser(prog="dialmill", description="Mills dialogue corpora into benchmark data sets.")
+    parser = argparse.ArgumentParser(
+        prog="dialmill", description="Makes benchmark data sets and noisy variants of dialogue corpora, with labels that still hold."
+    )
     parser.add_argument("--version", action="version", version=f"dialmill {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     named = next((word for word in words if not word.startswith("-")), None)

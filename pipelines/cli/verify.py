@@ -131,7 +131,7 @@ def _check_records(root: Path, manifest: dict[str, Any], findings: Findings) -> 
         if item["schema"] == "dialogue" and item["path"].startswith("dialogues/"):
             findings.problems += places.check(root, item["path"], bool(manifest["recipe"].get("held_out_labels")))
             findings.problems += _unequal_rows(root, item["path"])
-    findings.checked.append(f"{len(places.ids)} records hold to their schema, in both forms, each source in one split")
+    findings.checked.append(f"{len(places.ids)} records are schema-valid, as JSON lines and Parquet alike, each source in one split")
 
 
 def _schema_valid(root: Path, item: dict[str, Any], findings: Findings) -> bool:

@@ -62,7 +62,7 @@ class Job:
     @property
     def params(self) -> dict[str, dict[str, set[type]]]:
         """The lineage options of each suite, for the Parquet schemas."""
-        return recipe_params(self.recipe, self.benchmark.injected(self.recipe))
+        return recipe_params(self.recipe, self.benchmark.inserter(self.recipe))
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Benchmark(ABC):
         """
         return dialogue, None
 
-    def injected(self, recipe: Recipe) -> Perturber | None:
+    def inserter(self, recipe: Recipe) -> Perturber | None:
         """What is put into every dialogue before all suites, and so into the suite `standard` too; None for nothing."""
         return None
 

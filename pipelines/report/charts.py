@@ -205,8 +205,8 @@ def _status(suites: Mapping[str, SuiteFacts]) -> Chart:
         rows[item["suite"]][("kept", "changed", "lost").index(item["status"]) + 1] = item["n"]
     return Chart(
         "status",
-        "What became of the slot values",
-        "Values in user turns: found again as they were, found in another form, or no longer to be seen in the text.",
+        "Slot value preservation",
+        "Slot values in user turns: kept (found as they were), changed (found in another form), or lost (no longer in the text).",
         "stack",
         data,
         ["suite", "kept", "changed", "lost"],
@@ -219,7 +219,7 @@ def _left_alone(suites: Mapping[str, SuiteFacts]) -> Chart:
     return Chart(
         "left-alone",
         "Why turns were left as they were",
-        "A variant that would not have kept its labels is drawn again, then given up with a reason.",
+        "A variant that would not keep its labels is resampled; after the last attempt the turn stays as it was, for this reason.",
         "counts",
         data[:MOST],
         ["suite", "reason", "user turns"],
@@ -242,7 +242,7 @@ def _errors(suites: Mapping[str, SuiteFacts]) -> list[Chart]:
     chart = Chart(
         "errors",
         "Word errors of spoken turns",
-        "User turns by their word error rate in per cent (Chinese: characters), in spoken form, by the signal-to-noise ratio they were heard at.",
+        "User turns by their word error rate in per cent (Chinese: characters), in spoken form, by the signal-to-noise ratio of the audio.",
         "facets",
         data,
         ["suite", "condition", "user turns", "words", "word error rate"],

@@ -43,7 +43,7 @@ def count(table: dict[str, int], name: str, number: int = 1) -> None:
 
 @dataclass
 class SuiteFacts:
-    """What became of the dialogues of one suite. Tokens are words, in Chinese characters."""
+    """What a suite did to its dialogues. Tokens are words, in Chinese characters."""
 
     records: dict[str, int] = field(default_factory=dict)  #: by split, test_hard among them
     user_turns: int = 0
@@ -170,7 +170,7 @@ def _words(text: str, language: str) -> list[str]:
 
 def _add_variant(found: SuiteFacts, record: Dialogue) -> None:
     conditions = Conditions(record)
-    otherwise = "no noise level" if conditions.whole else "text channel"
+    otherwise = "no noise level" if conditions.whole else "ASR error simulator"
     for step in record.lineage:
         for skipped in step.skipped:
             count(found.skipped, skipped.reason.partition(":")[0])

@@ -31,7 +31,7 @@ def depth(number: int) -> str:
 
 
 def values(turn: Turn) -> str:
-    """What became of the values of a turn: the worst that happened to one."""
+    """Whether the turn's slot values were preserved: the worst status among them ("none" without values)."""
     statuses = {span.status for span in turn.spans}
     return next((name for name in ("lost", "changed", "kept") if name in statuses), "none")
 

@@ -1,4 +1,4 @@
-"""`dialmill score wer`: how much a recogniser got wrong in a speech suite, and what became of the values.
+"""`dialmill score wer`: how much a recogniser got wrong in a speech suite, and how many slot values were preserved.
 
 The reference of a user turn is what was said (its text before perturbation), the hypothesis what the suite has. Rates are corpus rates: all errors by
 all reference words, for Chinese by all reference characters.
@@ -31,7 +31,7 @@ _STATUSES = ("kept", "changed", "lost")
 def score_files(settings: Settings, predictions: Sequence[str], suite: str | None) -> dict[str, Any]:
     """The score file of one suite of speech; predictions are none."""
     if predictions:
-        raise UsageError("score wer takes no --predictions: what was said stands in the gold beside what was heard")
+        raise UsageError("score wer takes no --predictions: the records of the suite hold both the source text and its transcript")
     return score(settings.gold, suite, settings.split)
 
 
@@ -130,7 +130,7 @@ def _score_file(suite: str, tally: _Tally) -> dict[str, Any]:
             "filled pauses (um, uh; 嗯, 呃) left out; so plain and written output score alike",
             "wer_raw": "both texts as written, without case, punctuation and blanks",
             "interval": "95 %, by the delta method over turns (wer_low, wer_high)",
-            "turns that failed": "stand in the suite as they were, and count as heard without error",
+            "turns that failed": "stand in the suite as they were, and count as transcribed without error",
         },
         "notes": [],
         "versions": versions(("numpy",)),
@@ -208,5 +208,5 @@ def tables(scores: dict[str, Any]) -> list[Table]:
         for slot, statuses in scores["values"].items():
             every = sum(statuses.values())
             shares.append((slot, str(every), *(number(statuses[status] / every, 4) for status in _STATUSES)))
-        made.append(Table("what became of values, by slot", ("slot", "values", *_STATUSES), shares))
+        made.append(Table("slot value preservation", ("slot", "values", *_STATUSES), shares))
     return made

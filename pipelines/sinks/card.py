@@ -92,7 +92,7 @@ def _sources(used: Iterable[Mapping[str, Any]], licence: str) -> list[str]:
 
 def _stages(manifest: Mapping[str, Any]) -> list[str]:
     """What went into every stage and came out, as a table."""
-    lines = ["", "## Books", "", "| stage | in | made | out | rejected |", "|---|---|---|---|---|"]
+    lines = ["", "## Counts", "", "| stage | in | made | out | rejected |", "|---|---|---|---|---|"]
     for stage in manifest["stages"]:
         rejected = ", ".join(f"{reason} {number:,}" for reason, number in stage["rejected"].items()) or "0"
         lines.append(f"| {stage['name']} | {stage['in']:,} | {stage['made']:,} | {stage['out']:,} | {rejected} |")

@@ -55,14 +55,14 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
         "notes": notes_of(counters),
         **({"difficulty": difficulty.report(counters.difficulty)} if counters.difficulty else {}),
         **({"audit": audited} if audited else {}),
-        **({"speech": {"heard": report(counters.word_errors), "tuned": tuned or {}}} if counters.word_errors else {}),
+        **({"speech": {"transcribed": report(counters.word_errors), "tuned": tuned or {}}} if counters.word_errors else {}),
         "warnings": [
             *layout.warnings,
             *job.startup_warnings,
             *_shortfalls(counters),
             *_unlocated(counters),
             *(one for path, measured in audited.items() for one in suspicions(path, measured)),
-            *_flaws(counters),
+            *_annotation_errors(counters),
             *_rejections(counters),
             *_overlaps(counters),
             *wording_warnings(counters),
@@ -112,7 +112,7 @@ def located(notes: Mapping[str, int]) -> str:
 def _shortfalls(counters: Counters) -> list[str]:
     """What the input or a pool holds less of than was asked for."""
     absent, short = counters.notes.get(_ABSENT, 0), counters.notes.get(_SHORT, 0)
-    found = [f"{absent} ids stand in split lists but not in the input"] if absent else []
+    found = [f"{absent} ids of the split lists are not in the input"] if absent else []
     if short:
         found.append(f"{_SHORT}: {short} examples have fewer candidates than wanted: too few utterances differ, and none is repeated")
     found += [name.removeprefix(SHORTFALL) for name in sorted(counters.notes) if name.startswith(SHORTFALL)]
@@ -125,11 +125,11 @@ def _shortfalls(counters: Counters) -> list[str]:
     return found
 
 
-def _flaws(counters: Counters) -> list[str]:
-    """The remarks about the sources, in one line."""
-    told = [(name, number) for name, number in sorted(counters.notes.items()) if name not in _OWN and not name.startswith(SHORTFALL)]
-    flaws = [f"{name} {number}" for name, number in told]
-    return [f"the sources have flaws that were handled by rule: {', '.join(flaws)}"] if flaws else []
+def _annotation_errors(counters: Counters) -> list[str]:
+    """What the sources' annotations have wrong, and how often, in one line."""
+    found = [(name, number) for name, number in sorted(counters.notes.items()) if name not in _OWN and not name.startswith(SHORTFALL)]
+    errors = [f"{name} {number}" for name, number in found]
+    return [f"annotation errors of the sources, auto-corrected or left out: {', '.join(errors)}"] if errors else []
 
 
 def _overlaps(counters: Counters) -> list[str]:
@@ -162,7 +162,7 @@ def _rejections(counters: Counters) -> list[str]:
         counts = ", ".join(f"{reason} {number}" for reason, number in ours.items() if number)
         found.append(f"faults of dialmill or of its engines cost some records ({counts}); rejects/ has them, please report them")
     if not counters.stage("split").out:
-        found.append("no dialogue came through: every one was rejected")
+        found.append("every dialogue was rejected: no split has any")
     return found
 
 

@@ -21,7 +21,7 @@ SuiteParams = Mapping[str, Params]
 
 
 def has_parquet(path: str) -> bool:
-    """Whether an output has a Parquet twin: the canonical records do."""
+    """Whether an output has a Parquet form: the canonical records do."""
     return path.endswith(".jsonl") and "dialogues/" in path
 
 
@@ -86,7 +86,7 @@ def write_rows(stream: Any, contents: Iterable[bytes], params: Params) -> int:
 
 
 def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, keyed: bool = False) -> Iterator[tuple[str, int, str]]:
-    """Joins the parts of an output into its file (and its Parquet twin) in `folder`; yields (path, bytes, sha256) of each file made. Pieces that
+    """Joins the parts of an output into its file (and its Parquet form) in `folder`; yields (path, bytes, sha256) of each file made. Pieces that
     are `keyed` (``"key": value``) make one JSON object, others an array or lines."""
     array = not is_lines(path)
     opening, closing = (b"{", b"}") if keyed else (b"[", b"]")
@@ -109,11 +109,11 @@ def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, k
             put((b"\n" if shards else b"") + closing + b"\n")
     yield path, size, hasher.hexdigest()
     if has_parquet(path):
-        twin = path.removesuffix(".jsonl") + ".parquet"
-        with files.create(files.join(folder, twin)) as stream:
+        rows_path = path.removesuffix(".jsonl") + ".parquet"
+        with files.create(files.join(folder, rows_path)) as stream:
             _join_rows(stream, [part_path(folder, path + ".parquet", shard) for shard in sorted(shards)], params.get(suite_of(path), {}))
-        data = files.read_bytes(files.join(folder, twin))
-        yield twin, len(data), hashlib.sha256(data).hexdigest()
+        data = files.read_bytes(files.join(folder, rows_path))
+        yield rows_path, len(data), hashlib.sha256(data).hexdigest()
 
 
 def _join_rows(stream: Any, parts: list[str], params: Params) -> None:

@@ -1,7 +1,7 @@
 """Dialogues walked from a flow: at every system node the user answers by one of its user nodes, in one of its wordings.
 
-What makes the talk of real callers harder than the tree (CGoDial's flow-based logs, Dai et al. 2022, section 3.2) is drawn by key: a turn may say
-the same twice in other words (restatement), be no answer at all and be said again after the system has asked once more (unclear), or ask
+What makes the talk of real callers harder than the tree (CGoDial's flow-based logs, Dai et al. 2022, section 3.2) is drawn, seeded: a turn may
+say the same twice in other words (restatement), be no answer at all and be said again after the system has asked once more (unclear), or ask
 something beside the flow first (detour). The latter two are of the class `REJECTED`, and the system stays at its node.
 """
 
@@ -25,7 +25,7 @@ _MOST_ASTRAY = 2
 #: A wording shorter than this isn't said twice in one breath: "yes, I mean yes".
 _LEAST = 6
 _SENTENCE = re.compile(r"[^。！？!?.]*[。！？!?.]?")
-#: Of the wordings of a node, ranked by key, the share that only test uses, and that valid uses.
+#: Of the wordings of a node, ranked by a deterministic hash, the share that only test uses, and that valid uses.
 _TEST, _VALID = 0.25, 0.15
 
 

@@ -268,7 +268,7 @@ class Notes(dict[str, int]):
             self[reason] = self.get(reason, 0) + count
 
     def add_spans(self, settled: Settled) -> None:
-        """Counts what became of claims about spans: `span_moved`, `span_mismatch` (found nowhere, left out), `span_ambiguous`."""
+        """Counts how claims about spans were settled: `span_moved`, `span_mismatch` (found nowhere, left out), `span_ambiguous`."""
         self.add("span_moved", settled.moved)
         self.add("span_mismatch", settled.lost)
         self.add("span_ambiguous", settled.ambiguous)

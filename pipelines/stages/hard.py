@@ -95,7 +95,9 @@ def score(why: tuple[str, ...]) -> int:
 
 
 def hard_copy(dialogue: Dialogue, threshold: float, baselines: TrainedBaselines) -> Dialogue | str:
-    """The record as it stands in test_hard, with the reasons in its lineage, or why it isn't hard: "not_difficult", "baselines_right", "not_judged".
+    """The record as test_hard has it, with the reasons in its lineage, or why it isn't hard.
+
+    That is "not_difficult", "baselines_right" or "no_baseline_applies".
 
     Args:
         threshold: the difficulty must be above it.
@@ -110,7 +112,7 @@ def hard_copy(dialogue: Dialogue, threshold: float, baselines: TrainedBaselines)
     if names:
         verdicts = [(name, mistakes) for name in names if (mistakes := baselines.mistakes(name, dialogue)) is not None]
         if not verdicts:
-            return "not_judged"
+            return "no_baseline_applies"
         missed = [_missed(name, mistakes) for name, mistakes in verdicts if mistakes]
         if not missed:
             return "baselines_right"

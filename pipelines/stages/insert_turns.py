@@ -29,7 +29,7 @@ class InsertTurns(Stage):
     def process(self, element: DialogueRecords, side: object = None) -> Iterable[tuple[str, Any]]:
         source = element.source
         made = self.inserter.perturb(source, self.seed)
-        counted = self.counters.stage("inject turns")
+        counted = self.counters.stage("insert turns")
         counted.entered += len(source.turns)
         counted.made += len(made.turns) - len(source.turns)
         counted.out += len(made.turns)

@@ -245,7 +245,7 @@ class SplitPlanner:
             elif lacking:
                 mode = "hash"
                 how = "train and test sizes" if recipe.proportional else "/".join(f"{part:g}" for part in recipe.fractions.values())
-                warnings.append("; ".join(lacking) + f": split by keyed hash instead ({how}); splits=official takes what is there")
+                warnings.append("; ".join(lacking) + f": split by a deterministic hash instead ({how}); splits=official takes what is there")
         layout = Layout(mode, rest_is_train, {}, warnings, self._train_sizes(mode, state["counts"], rest_is_train))
         for group, counts in sorted(state["counts"].items()):
             bounds = self._bounds(group, mode, counts, state["low"].get(group, {}), warnings)

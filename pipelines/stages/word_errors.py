@@ -10,7 +10,7 @@ from dialmill.perturbers.speech.conditions import Conditions, band_order
 from dialmill.perturbers.speech.wer import add_to_sums, errors, rate_of_sums
 from dialmill.schemas import Dialogue, Turn
 
-#: To compare two texts costs half of what the text channel takes for one: of its dialogues, one of so many is measured.
+#: To compare two texts costs half of what the ASR error simulator takes for one: of its dialogues, one of so many is measured.
 _TEXT_SHARE = 4
 
 

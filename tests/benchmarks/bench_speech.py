@@ -1,4 +1,4 @@
-"""The speech channel measured: rate, speed, damage to values by slot, and how well a classifier tells the text channel from the audio path.
+"""The speech channel measured: rate, speed, damage to values by slot, and how well a classifier tells the ASR error simulator from the audio path.
 
     python -m tests.benchmarks.bench_speech DIALOGUES.jsonl [--turns 300] [--targets 0.1 0.2 0.3] [--seed 21] [--cache FOLDER] [--text-only]
 
@@ -113,7 +113,7 @@ def main() -> None:
         began = time.process_time()
         count = sum(sum(one.speaker == "user" for one in fast.perturb(dialogue, turn).turns) for dialogue in every)
         speed = count / (time.process_time() - began)
-        print(f"text channel: {speed:,.0f} turns a CPU second ({'second' if turn else 'first'} pass over {count} turns)")
+        print(f"ASR error simulator: {speed:,.0f} turns a CPU second ({'second' if turn else 'first'} pass over {count} turns)")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Walks of flows: along the tree, keyed, with wordings that no two splits share."""
+"""Walks of flows: along the tree, seeded, with wordings that no two splits share."""
 
 from __future__ import annotations
 

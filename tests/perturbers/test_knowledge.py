@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from dialmill.perturbers import OptionError, get
 from dialmill.perturbers.insertion.knowledge import (
+    AMBIGUOUS,
     SEEKING,
-    TWIN,
     Entity,
     Knowledge,
     KnowledgeBase,
@@ -235,24 +235,24 @@ def test_of_several_offered_at_once_one_is_named(tmp_path: Path) -> None:
     for seed in range(12):
         for turn in asked(Knowledge(knowledge=path).perturb(talk(ASK, offer("Elm House", "Oak Court"), ON), seed)):
             name = ("elm house", "oak court")[int(turn.knowledge[0].entity_id)]
-            assert name in turn.utterance.lower() and TWIN not in turn.labels
+            assert name in turn.utterance.lower() and AMBIGUOUS not in turn.labels
 
 
-def test_twins_of_an_earlier_entity_are_labelled(tmp_path: Path) -> None:
+def test_questions_about_an_earlier_entity_are_labelled(tmp_path: Path) -> None:
     """Gold is the last offered entity's; such questions make a subset of their own."""
     path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS, POOL), Oak_Court=document(PETS)))
     dialogue = talk(ASK, offer("Elm House"), ON, offer("Oak Court"), ON)
-    twins = 0
+    found = 0
     for seed in range(20):
         for turn in asked(Knowledge(knowledge=path, reference="pronoun").perturb(dialogue, seed)):
             late = turn.knowledge[0].entity_id == "1"
-            assert (TWIN in turn.labels) == late
-            twins += late
-        assert all(TWIN not in turn.labels for turn in asked(Knowledge(knowledge=path, reference="name").perturb(dialogue, seed)))
-        assert all(turn.knowledge[0].entity_id == "0" for turn in asked(Knowledge(knowledge=path, twins="avoid").perturb(dialogue, seed)))
-        only = asked(Knowledge(knowledge=path, twins="only").perturb(dialogue, seed))
+            assert (AMBIGUOUS in turn.labels) == late
+            found += late
+        assert all(AMBIGUOUS not in turn.labels for turn in asked(Knowledge(knowledge=path, reference="name").perturb(dialogue, seed)))
+        assert all(turn.knowledge[0].entity_id == "0" for turn in asked(Knowledge(knowledge=path, ambiguous="avoid").perturb(dialogue, seed)))
+        only = asked(Knowledge(knowledge=path, ambiguous="only").perturb(dialogue, seed))
         assert only and all(turn.knowledge[0].entity_id == "1" for turn in only)
-    assert twins
+    assert found
 
 
 def test_a_dialogue_may_end_with_the_answer(tmp_path: Path) -> None:

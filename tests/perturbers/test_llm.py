@@ -27,7 +27,7 @@ def source() -> Dialogue:
 
 
 def run(**options: Any) -> tuple[str, str]:
-    """What became of the turn, and why it was skipped ("" if it was not)."""
+    """How the turn came out, and why it was skipped ("" if it was not)."""
     made = Paraphrase(engine="llm", model="m", **options).perturb(source(), 1)
     assert not misaligned_spans(source().turns[0], made.turns[0])
     assert not damaged_values(source().turns[0], made.turns[0])

@@ -1,4 +1,4 @@
-"""Keyed random numbers: the same key gives the same numbers everywhere, another key others."""
+"""Seeded random numbers: the same key gives the same numbers everywhere, another key others."""
 
 from __future__ import annotations
 

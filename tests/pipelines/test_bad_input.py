@@ -289,7 +289,7 @@ def test_members_of_data_acts_and_lists_are_joined_outward(tmp_path: Path) -> No
     corpus(tmp_path / "in", {name: talk(place) for place, name in enumerate("abc")}, val=["b"], test=["d"])
     made = plain("splits", [tmp_path / "in"], tmp_path / "out")
     assert {record.source_id for record in records(tmp_path / "out")} == {"a", "b", "c"}
-    assert any("stand in split lists but not in the input" in warning for warning in made["warnings"])
+    assert any("ids of the split lists are not in the input" in warning for warning in made["warnings"])
 
 
 def test_nothing_perturbable_makes_no_variant_and_is_counted(tmp_path: Path) -> None:
@@ -327,8 +327,8 @@ def test_a_commercial_build_leaves_non_commercial_sources_out_and_counts_them(tm
     assert {record.source for record in records(tmp_path / "all")} == {"multiwoz21", "risawoz"}
     assert {record.source for record in records(tmp_path / "free")} == {"multiwoz21"}
     assert {item["source"]: item["licence"] for item in manifest(tmp_path / "all")["inputs"]} == {"multiwoz21": "MIT", "risawoz": "CC BY-NC 4.0"}
-    books = {stage["name"]: stage for stage in manifest(tmp_path / "free")["stages"]}
-    assert books["filter"]["rejected"] == {"licence_non_commercial": 35}
+    counts = {stage["name"]: stage for stage in manifest(tmp_path / "free")["stages"]}
+    assert counts["filter"]["rejected"] == {"licence_non_commercial": 35}
     assert "license: cc-by-nc-4.0" in (tmp_path / "all/README.md").read_text("utf-8")
     assert "license: mit" in (tmp_path / "free/README.md").read_text("utf-8")
 

@@ -36,20 +36,20 @@ def test_layout_is_as_designed(folder: Path) -> None:
     assert hidden == [], "a run leaves nothing beside its folder"
 
 
-def test_manifest_is_valid_and_the_books_balance(folder: Path) -> None:
+def test_manifest_is_valid_and_the_counts_are_consistent(folder: Path) -> None:
     assert validate_file(folder / "manifest.json", "manifest").ok
     made = manifest(folder)
     assert made["stages"]
     for stage in made["stages"]:
         assert stage["in"] + stage["made"] == stage["out"] + sum(stage["rejected"].values()), stage
-    books = {stage["name"]: stage for stage in made["stages"]}
-    assert books["read"]["in"] == sum(item["records"] for item in made["inputs"])
-    assert books["filter"]["in"] == books["read"]["out"] and books["split"]["in"] == books["filter"]["out"]
+    counts = {stage["name"]: stage for stage in made["stages"]}
+    assert counts["read"]["in"] == sum(item["records"] for item in made["inputs"])
+    assert counts["filter"]["in"] == counts["read"]["out"] and counts["split"]["in"] == counts["filter"]["out"]
     for suite in _suites(folder):
-        assert len(records(folder, suite)) == books[suite]["out"]
-        assert len(rejects(folder, suite)) == sum(books[suite]["rejected"].values())
+        assert len(records(folder, suite)) == counts[suite]["out"]
+        assert len(rejects(folder, suite)) == sum(counts[suite]["rejected"].values())
     for stage_name in ("read", "filter", "split"):
-        assert len(rejects(folder, stage_name)) == sum(books[stage_name]["rejected"].values())
+        assert len(rejects(folder, stage_name)) == sum(counts[stage_name]["rejected"].values())
     for item in made["inputs"]:
         assert item["licence"] and len(item["sha256"]) == 64
     assert made["recipe"]["benchmark"] == made["benchmark"] and made["seed"] == 1

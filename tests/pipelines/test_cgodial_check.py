@@ -72,7 +72,7 @@ def _leak(document: dict[str, Any]) -> None:
         ("rbd", "release/train.json", _copy_candidate, "nearly equal each other"),
         ("rbd", "release/test.json", _fewer, "has 9 candidates, 10 are due"),
         ("rbd", "release/ecd_dev_subtask_1.json", lambda examples: examples.pop(), "examples, dev.json has"),
-        ("sbd", DAMD, _other_state, "differ in more than what is heard"),
+        ("sbd", DAMD, _other_state, "differ in more than the transcripts"),
         ("sbd", DAMD, _leak, "which is for testing alone"),
         ("sbd", "release/data/risawoz/valListFile.json", _list_twice, "stands in val too"),
     ],

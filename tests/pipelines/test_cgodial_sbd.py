@@ -45,7 +45,7 @@ def test_the_release_is_what_the_loader_reads(built: Path) -> None:
     for versions in dialogues.values():
         assert tuple(versions) == slots.VERSIONS
         for turns in zip(*versions.values(), strict=True):
-            assert len({json.dumps({**turn, "user": ""}) for turn in turns}) == 1, "versions differ in what is heard, and in nothing else"
+            assert len({json.dumps({**turn, "user": ""}) for turn in turns}) == 1, "versions differ in what was transcribed, and in nothing else"
             turn = turns[0]
             assert set(re.findall(r"\[(\w+)\]", turn["turn_domain"])) <= DOMAINS and turn["turn_domain"]
             assert re.fullmatch(r"(\[db_[0-3]\])?", turn["db"])
@@ -110,11 +110,11 @@ def test_rates_are_those_of_the_recipe(tmp_path: Path) -> None:
     assert sum(any("extra_know" in turn.labels for turn in one.turns) for one in made) > 0.7 * len(made)
 
 
-def test_books_balance_and_verify_and_validate_say_so(built: Path) -> None:
+def test_counts_are_consistent_and_verify_and_validate_say_so(built: Path) -> None:
     assert call("verify", built).code == 0 and call("validate", built / "release").code == 0
     stages = {stage["name"]: stage for stage in manifest(built)["stages"]}
     turns = sum(len(one.turns) for one in records(built))
-    assert stages["inject turns"]["out"] == turns and stages["inject turns"]["in"] == 2 * 181
+    assert stages["insert turns"]["out"] == turns and stages["insert turns"]["in"] == 2 * 181
     assert manifest(built)["overlap"].get("train/test", {}).get("exact", 0) == 0
 
 

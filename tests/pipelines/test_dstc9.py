@@ -15,7 +15,7 @@ from dialmill.pipelines.benchmarks.dstc9.check import inconsistent
 from .tools import DATA, call, manifest, plain, records, rejects
 
 BASES = DATA / "dstc9_track1"
-FOLDERS = ("data/train", "data/val", "data_eval/test", "data_twins/test")
+FOLDERS = ("data/train", "data/val", "data_eval/test", "data_ambiguous/test")
 
 
 def read(path: Path) -> Any:
@@ -103,7 +103,7 @@ def test_a_share_of_one_base_is_held_out(chinese: Path) -> None:
         assert not any(turn.knowledge or turn.labels for turn in record.turns)
 
 
-def test_books_validate_and_verify(english: Path, chinese: Path) -> None:
+def test_counts_validate_and_verify(english: Path, chinese: Path) -> None:
     for folder in (english, chinese):
         (stage,) = [stage for stage in manifest(folder)["stages"] if stage["name"] == "instances"]
         assert stage["in"] == stage["out"] + sum(stage["rejected"].values())

@@ -69,8 +69,8 @@ def test_every_hard_dialogue_is_missed_by_a_baseline_and_difficult(raddle: Path)
             score = int(difficulty.removeprefix("difficulty: "))
             assert 2.5 < score == min(5, 1 + len(why) - len(missed)) <= 5
     assert seen
-    books = {stage["name"]: stage for stage in manifest(raddle)["stages"]}["test_hard"]
-    assert books["out"] == seen and set(books["rejected"]) <= {"not_difficult", "baselines_right"}
+    counts = {stage["name"]: stage for stage in manifest(raddle)["stages"]}["test_hard"]
+    assert counts["out"] == seen and set(counts["rejected"]) <= {"not_difficult", "baselines_right"}
 
 
 def test_a_lower_threshold_keeps_more_and_no_baseline_leaves_the_difficulty(built_with) -> None:  # type: ignore[no-untyped-def]

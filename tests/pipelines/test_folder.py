@@ -21,10 +21,10 @@ import sys, time
 from dialmill.pipelines import build
 from dialmill.pipelines.cli.main import main
 finish = build._finish_files
-def slow(job, folder, books):
+def slow(job, folder, counts):
     print("half way", flush=True)
     time.sleep(60)
-    return finish(job, folder, books)
+    return finish(job, folder, counts)
 build._finish_files = slow
 sys.exit(main(sys.argv[1:]))
 """

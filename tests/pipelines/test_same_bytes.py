@@ -145,7 +145,7 @@ def test_audio_is_kept_and_equal_on_every_engine(tmp_path: Path) -> None:
     assert records and expected <= kept
     assert (tmp_path / "plain" / min(expected)).read_bytes()[:4] == b"RIFF"
     assert call("verify", tmp_path / "beam").code == 0
-    assert made["speech"]["heard"]["spoken"]["en"]["turns"] >= len(expected)
+    assert made["speech"]["transcribed"]["spoken"]["en"]["turns"] >= len(expected)
 
 
 @pytest.mark.slow

@@ -75,12 +75,12 @@ def test_dialogues_that_the_level_was_tuned_on_are_told_apart(tmp_path: Path) ->
     one, other = heard([("in the east", "in the yeast")]), heard([("thank you", "thank you")])
     gold = folder(tmp_path, one, other.replace(source_id="e", dialogue_id="e/speech/0"))
     tuned = {"speech": {"1": {"en": {"snr": {"pink": 9.0}, "dialogues": ["d"]}}}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"speech": {"heard": {}, "tuned": tuned}}), "utf-8")
+    (tmp_path / "manifest.json").write_text(json.dumps({"speech": {"transcribed": {}, "tuned": tuned}}), "utf-8")
     parts = wer.score(gold, "speech")["by"]["tuning"]
     assert (parts["took part"]["rate"], parts["held out"]["rate"]) == (pytest.approx(1 / 3), 0.0)
-    books: dict[str, dict[str, int]] = {}
-    count(one.replace(lineage=(one.lineage[0].replace(reasons=("voice: en-gb", "noise: pink")),)), "speech", 1, books, {"other"})
-    assert report(books)["speech"]["en"]["by"]["tuning"]["held out"]["length"] == 3
+    counts: dict[str, dict[str, int]] = {}
+    count(one.replace(lineage=(one.lineage[0].replace(reasons=("voice: en-gb", "noise: pink")),)), "speech", 1, counts, {"other"})
+    assert report(counts)["speech"]["en"]["by"]["tuning"]["held out"]["length"] == 3
 
 
 def test_inserted_turns_have_no_reference(tmp_path: Path) -> None:

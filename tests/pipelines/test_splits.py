@@ -1,4 +1,4 @@
-"""Splits: official lists or a keyed hash, few-shot subsets that nest, sizes that are upper bounds, copies that stay together, overlap."""
+"""Splits: official lists or a deterministic hash, few-shot subsets that nest, sizes that are upper bounds, copies that stay together, overlap."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_auto_falls_back_to_hash_and_says_so_everywhere(tmp_path: Path) -> None:
     assert sum(len(_ids(tmp_path / "out", split)) for split in ("train", "valid", "test")) == 20
     assert manifest(tmp_path / "out")["splits"] == "hash"
     for text in (result.err, (tmp_path / "out/README.md").read_text("utf-8"), json.dumps(manifest(tmp_path / "out"))):
-        assert "risawoz has no data for its official valid" in text and "split by keyed hash instead" in text
+        assert "risawoz has no data for its official valid" in text and "split by a deterministic hash instead" in text
 
 
 def test_modes_are_obeyed(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_modes_are_obeyed(tmp_path: Path) -> None:
     assert (official["splits"], hashed["splits"]) == ("official", "hash")
     assert {split: len(_ids(tmp_path / "official", split)) for split in ("train", "valid", "test")} == {"train": 20, "valid": 7, "test": 7}
     assert _ids(tmp_path / "official", "test") != _ids(tmp_path / "hash", "test")
-    assert not any("keyed hash" in warning for warning in hashed["warnings"]), "what was asked for is no warning"
+    assert not any("deterministic hash" in warning for warning in hashed["warnings"]), "what was asked for is no warning"
     corpus(tmp_path / "in", {f"d{number}": talk(number) for number in range(5)})
     made = plain("splits", [tmp_path / "in"], tmp_path / "none")
     assert any("came without split lists" in warning for warning in made["warnings"])

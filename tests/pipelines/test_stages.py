@@ -121,7 +121,7 @@ def test_insert_turns_changes_the_source_and_counts_the_turns() -> None:
     number = len(made.source.turns) - len(source.turns)
     assert number > 0 and sum(turn.inserted for turn in made.source.turns) == number
     assert (made.source.suite, made.source.dialogue_id) == ("standard", source.dialogue_id)
-    assert stage.take_counters().stages == {"inject turns": StageCount(len(source.turns), len(made.source.turns), number)}
+    assert stage.take_counters().stages == {"insert turns": StageCount(len(source.turns), len(made.source.turns), number)}
 
 
 def test_perturb_makes_every_suite_and_counts_what_its_variants_changed() -> None:

@@ -112,7 +112,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     "consistent lie": (lambda folder: _edit(folder, _consistent_lie), "suite 'typos'"),
     "hidden rejects": (lambda folder: _edit(folder, _hidden_rejects), "rejects/filter.jsonl"),
     "record count": (lambda folder: _edit(folder, lambda made: _recount(made, {"release/standard/hotel.test.soloist": 3})), "the manifest says 3"),
-    "twin count": (lambda folder: _edit(folder, lambda made: made["outputs"][4].update(records=99)), "JSONL form"),
+    "Parquet count": (lambda folder: _edit(folder, lambda made: made["outputs"][4].update(records=99)), "JSONL form"),
     "overlap": (lambda folder: _edit(folder, lambda made: made.update(overlap={"train/test": {"exact": 5}})), "overlap"),
     "unknown schema": (lambda folder: _edit(folder, lambda made: made["outputs"][1].update(schema="dialog")), "'dialog'"),
     "record cut out": (_cut_record, TEST),

@@ -1,4 +1,4 @@
-"""The speech channel on published corpora: the text channel's rate and labels; the audio path where its engines are installed."""
+"""The speech channel on published corpora: the ASR error simulator's rate and labels; the audio path where its engines are installed."""
 
 from __future__ import annotations
 

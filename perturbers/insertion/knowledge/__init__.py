@@ -1,12 +1,12 @@
 """Knowledge-seeking turns from a knowledge base in the form of DSTC9 Track 1."""
 
 from dialmill.perturbers.insertion.knowledge.base import WHOLE_DOMAIN, Entity, KnowledgeBase, KnowledgeError, entity_label, load
-from dialmill.perturbers.insertion.knowledge.perturber import ANSWER, SEEKING, TWIN, Knowledge, own_base
+from dialmill.perturbers.insertion.knowledge.perturber import AMBIGUOUS, ANSWER, SEEKING, Knowledge, own_base
 
 __all__ = [
+    "AMBIGUOUS",
     "ANSWER",
     "SEEKING",
-    "TWIN",
     "WHOLE_DOMAIN",
     "Entity",
     "Knowledge",

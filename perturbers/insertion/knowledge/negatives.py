@@ -1,6 +1,6 @@
 """Hard negatives: inserted turns that look like knowledge-seeking ones and are none, as a database or nobody need answer them.
 
-Either the user asks again for a value that the system has told, which its database holds, or makes a remark about what is on the table.
+Either the user asks again for a value that the system has given, which its database holds, or makes a remark about the entity talked about.
 """
 
 from __future__ import annotations

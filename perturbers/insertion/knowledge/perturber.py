@@ -1,16 +1,16 @@
 """Knowledge-seeking turns (DSTC9 Track 1): the user asks what no database answers and a snippet of a knowledge base does.
 
-After Kim et al. (2020) and the released data: once an entity is on the table (or, for snippets of a whole domain, once the domain is in hand) a
+After Kim et al. (2020) and the released data: once an entity has been mentioned (for snippets of a whole domain: once the domain is talked about) a
 question about it stands before the next user turn, or takes its place and ends the dialogue; the answer follows, from the snippet's body, with a
 closing that leads back to what the system had asked. The snippet is the only one that fits the question where it stands: it is refused where a
 database answers it, where another snippet of its entity asks the same, and where it can't be told which of several entities is meant. A question
-that an entity spoken of earlier answers as well is a twin, and labelled so: only who remembers the last entity selects the right snippet.
+that a snippet of an entity mentioned earlier answers as well is labelled `knowledge_ambiguous`: the last entity mentioned is the one that is meant.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -34,7 +34,7 @@ from dialmill.perturbers.rewording import llm
 from dialmill.schemas import Act, Dialogue, SkippedTurn, Snippet
 
 #: The labels of a knowledge-seeking turn, of its answer, and of a question that an entity spoken of earlier answers as well.
-SEEKING, ANSWER, TWIN = "knowledge_seeking", "knowledge_answer", "knowledge_twin"
+SEEKING, ANSWER, AMBIGUOUS = "knowledge_seeking", "knowledge_answer", "knowledge_ambiguous"
 References = Literal["mixed", "pronoun", "noun", "name"]
 _REFERENCES: tuple[Reference, ...] = ("pronoun", "noun", "name")
 _CUMULATIVE = (0.55, 0.85, 1.0)
@@ -61,15 +61,15 @@ class _Choice(NamedTuple):
     entity: Entity
     snippet: Snippet
     reference: Reference
-    twin: bool
+    ambiguous: bool
 
 
 @dataclass(frozen=True)
 class Knowledge(DialoguePerturber):
     """Inserts knowledge-seeking user turns and their answers from a knowledge base in the form of DSTC9 Track 1.
 
-    The user turn has the labels `inserted` and `knowledge_seeking` (and `knowledge_twin`), its `knowledge` is the one snippet that answers it; the
-    belief state is carried on. Wordings for training and for testing are different ones.
+    The user turn has the labels `inserted` and `knowledge_seeking` (and `knowledge_ambiguous`), its `knowledge` is the one snippet that answers it;
+    the belief state is carried on. Wordings for training and for testing are different ones.
     """
 
     knowledge: Annotated[
@@ -146,7 +146,7 @@ class Knowledge(DialoguePerturber):
     reference: Annotated[
         References, Meta(description='how questions refer to the entity: pronouns ("they", "there"), nouns ("the hotel"), its name, or a mixture')
     ] = "mixed"
-    twins: Annotated[
+    ambiguous: Annotated[
         Literal["mark", "avoid", "only"],
         Meta(
             description='questions that an entity spoken of earlier answers as well: "mark" labels them, "avoid" leaves them out, "only" '
@@ -216,6 +216,7 @@ class Knowledge(DialoguePerturber):
     name: ClassVar[str] = "knowledge"
     version: ClassVar[int] = 1
     inserts: ClassVar[bool] = True
+    renamed: ClassVar[Mapping[str, str]] = {"twins": "ambiguous"}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -307,7 +308,7 @@ class Knowledge(DialoguePerturber):
     def _options(
         self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], language: str, booked: bool
     ) -> list[tuple[Entity, Snippet, bool]]:
-        """What can be asked at a spot: entity, snippet, and whether another entity on the table answers it as well."""
+        """What can be asked at a spot: entity, snippet, and whether another entity mentioned before answers it as well."""
         found = []
         others = (*spot.last, *spot.earlier)
         whole = (spot.domain, WHOLE_DOMAIN)
@@ -317,12 +318,12 @@ class Knowledge(DialoguePerturber):
             theirs = {asked for other in others if other != key and other[0] == key[0] for asked in _keys(base, other, language)}
             for snippet in allowed.get(key, ()):
                 asks = question_key(snippet, language, base.entities[key].name)
-                twin = asks in theirs
-                if (self.twins == "avoid" and twin) or (self.twins == "only" and not twin):
+                ambiguous = asks in theirs
+                if (self.ambiguous == "avoid" and ambiguous) or (self.ambiguous == "only" and not ambiguous):
                     continue
                 if booked and asks in _BOOKING:
                     continue  # the booking interface has just answered it
-                found.append((base.entities[key], snippet, twin))
+                found.append((base.entities[key], snippet, ambiguous))
         return found
 
     def _pairs(
@@ -351,12 +352,12 @@ class Knowledge(DialoguePerturber):
             yield self._pair(dialogue, spot, choice, worded, number == len(made) - 1, rng)
 
     def _choice(self, spot: Spot, options: Sequence[tuple[Entity, Snippet, bool]], rng: Rng) -> _Choice:
-        entity, snippet, twin = rng.choice(options)
+        entity, snippet, ambiguous = rng.choice(options)
         reference = rng.weighted(_REFERENCES, _CUMULATIVE) if self.reference == "mixed" else self.reference
         if entity.name is not None and len(spot.last) > 1:
             reference = "name"  # only its name says which of them is meant
         # Who names the entity leaves nothing to be mistaken.
-        return _Choice(entity, snippet, reference, twin and reference != "name")
+        return _Choice(entity, snippet, reference, ambiguous and reference != "name")
 
     def _worded(self, dialogue: Dialogue, spot: Spot, choice: _Choice, number: int, rng: Rng) -> Question | None:
         """The question, in the manner of the dialogue's user."""
@@ -386,7 +387,7 @@ class Knowledge(DialoguePerturber):
         said = answer(snippet, worded, entity, language, rng)
         closing, acts = self._closing(dialogue, spot, entity.domain, side, last, rng)
         whole = said + closing if language == "zh" else f"{said} {closing}".strip()
-        labels = (SEEKING, TWIN) if choice.twin else (SEEKING,)
+        labels = (SEEKING, AMBIGUOUS) if choice.ambiguous else (SEEKING,)
         note = f"{SEEKING}, {snippet.domain} {snippet.entity_id} {snippet.doc_id}, {choice.reference}, {worded.origin}"
         return Pair(
             worded.text,

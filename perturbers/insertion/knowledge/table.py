@@ -1,4 +1,4 @@
-"""What is on the table at each place of a dialogue: the entities that were offered, booked or named, the last of them, and the domain in hand."""
+"""What has been talked about at each place of a dialogue: the entities that were offered, booked or named, the last of them, and the domain."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def move_of(turn: Turn | None, named: Sequence[Mention]) -> Move:
 
 
 def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
-    """What is on the table at each gap."""
+    """What has been talked about at each gap."""
     spoken = mentions(dialogue, names)
     domains = []
     domain = ""

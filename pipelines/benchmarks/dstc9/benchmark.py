@@ -3,7 +3,7 @@
 Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that its checker and scorer run with ``--dataroot`` on either folder:
 ``release/data/{knowledge,output_schema}.json`` with ``train`` and ``val``, ``release/data_eval`` with ``test``; each split has `logs.json` and
 `labels.json` in one order. The labels of test say in `source` where they come from: multiwoz, or sf_written and sf_spoken of the unseen side.
-``release/data_twins`` repeats the test instances whose question an entity spoken of earlier answers as well. ``release/few_shot`` and
+``release/data_ambiguous`` repeats the test instances whose question an entity spoken of earlier answers as well. ``release/few_shot`` and
 ``release/test_hard`` hold such data roots for the few-shot dialogues of train and the hard ones of test.
 """
 
@@ -33,13 +33,13 @@ from dialmill.pipelines.core.stage import Item, Out, Stage
 from dialmill.pipelines.core.subsets import FEW, HARD, in_subset, repeated
 from dialmill.pipelines.sources import registry
 
-DATA, EVAL, TWINS = "release/data", "release/data_eval", "release/data_twins"
+DATA, EVAL, AMBIGUOUS = "release/data", "release/data_eval", "release/data_ambiguous"
 _FOLDERS = {"train": f"{DATA}/train", "valid": f"{DATA}/val", "test": f"{EVAL}/test"}
-_TWINS = f"{TWINS}/test"
+_AMBIGUOUS = f"{AMBIGUOUS}/test"
 #: What each data root has beside its splits.
 _SHARED = {"knowledge.json": KNOWLEDGE, "output_schema.json": OUTPUT_SCHEMA}
 #: The data roots of the subsets.
-_SUBSET_ROOTS = {FEW: (DATA,), HARD: (EVAL, TWINS)}
+_SUBSET_ROOTS = {FEW: (DATA,), HARD: (EVAL, AMBIGUOUS)}
 
 
 class Dstc9Track1(Benchmark):
@@ -98,26 +98,26 @@ class Dstc9Track1(Benchmark):
             pieces = list(_pieces(_FOLDERS[split], kept, at, hide))
             ambiguous = [one for one in kept if one.ambiguous]
             if split == "test" and ambiguous:
-                pieces += _pieces(_TWINS, ambiguous, at, hide)
+                pieces += _pieces(_AMBIGUOUS, ambiguous, at, hide)
             yield from repeated(pieces, [*([FEW] if made.few else []), *([HARD] if record.dialogue_id in made.hard else [])])
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, Dstc9Recipe)
         languages = sorted({registry.get(one.source).language for one in job.inputs} & {"en", "zh"}) or ["en", "zh"]
-        roots = [DATA, EVAL, TWINS, *_subset_roots(job.recipe)]
+        roots = [DATA, EVAL, AMBIGUOUS, *_subset_roots(job.recipe)]
         return [runner.apply("write knowledge", WriteKnowledge(job.recipe, languages), runner.create("data roots", roots))]
 
     def split_of(self, path: str) -> str | None:
-        return next((split for split, folder in (*_FOLDERS.items(), ("test", _TWINS)) if f"{folder}/" in path), None)
+        return next((split for split, folder in (*_FOLDERS.items(), ("test", _AMBIGUOUS)) if f"{folder}/" in path), None)
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
         return super().expected(recipe) | {f"{root}/{name}": schema for root in _subset_roots(recipe) for name, schema in _SHARED.items()}
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         found: dict[str, str] = {}
-        for root in (DATA, EVAL, TWINS):
+        for root in (DATA, EVAL, AMBIGUOUS):
             found |= {f"{root}/{name}": schema for name, schema in _SHARED.items()}
-        for folder in (*_FOLDERS.values(), _TWINS):
+        for folder in (*_FOLDERS.values(), _AMBIGUOUS):
             hide = "labels/" if blind and folder.endswith("/test") else ""
             found[f"{folder}/logs.json"] = LOGS
             found[f"{hide}{folder}/labels.json"] = LABELS

@@ -150,8 +150,8 @@ def check_release(root: Path) -> tuple[list[str], list[str]]:
     problems: list[str] = []
     release = root / "release"
     seen = _base(release / "data" / "train", problems)
-    subsets = ("few_shot/data/train", "test_hard/data_eval/test", "test_hard/data_twins/test")
-    for name in ("data/train", "data/val", "data_eval/test", "data_twins/test", *(one for one in subsets if (release / one).is_dir())):
+    subsets = ("few_shot/data/train", "test_hard/data_eval/test", "test_hard/data_ambiguous/test")
+    for name in ("data/train", "data/val", "data_eval/test", "data_ambiguous/test", *(one for one in subsets if (release / one).is_dir())):
         folder = release / name
         labels = folder / "labels.json"
         if not labels.is_file():

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.insertion.knowledge import SEEKING, TWIN, entity_label
+from dialmill.perturbers.insertion.knowledge import AMBIGUOUS, SEEKING, entity_label
 from dialmill.pipelines.benchmarks.dstc9.nbest import hypotheses
 from dialmill.pipelines.benchmarks.dstc9.recipe import Dstc9Recipe
 from dialmill.schemas import Dialogue
 
+#: The label, and what records of the first version have in its place.
+_AMBIGUOUS = frozenset({AMBIGUOUS, "knowledge_twin"})
 _SPEAKERS = {"user": "U", "system": "S"}
 
 
@@ -46,7 +48,7 @@ def instances(dialogue: Dialogue, source: str | None = None, nbest: int = 0, see
             label["response"] = after.utterance if after is not None else ""
         if source is not None:
             label["source"] = source
-        yield Instance(list(log), label, TWIN in turn.labels)
+        yield Instance(list(log), label, not _AMBIGUOUS.isdisjoint(turn.labels))
 
 
 def sampled(found: list[Instance], dialogue: Dialogue, recipe: Dstc9Recipe, seed: int) -> list[Instance]:

@@ -183,6 +183,6 @@ class GatherCopies:
 
 
 def divide(ids: Sequence[str], groups: Sequence[int], seed: int) -> dict[str, int]:
-    """The group that each conversation serves: as many in each as can be, by a keyed order."""
+    """The group that each conversation serves: as many in each as can be, in the order of a deterministic hash."""
     ranked = sorted(ids, key=lambda one: (key_number(seed, "subtask@1", one), one))
     return {one: groups[at % len(groups)] for at, one in enumerate(ranked)}

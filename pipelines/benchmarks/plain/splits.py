@@ -9,7 +9,7 @@ from dialmill.pipelines.core.scorer import Scorer
 
 class Splits(Benchmark):
     name = "splits"
-    about = "any source split again: official lists or keyed hash, few-shot subsets, filters"
+    about = "any source split again: official lists or a deterministic hash, few-shot subsets, filters"
     takes_carried = True
 
     def scorer(self) -> type[Scorer]:

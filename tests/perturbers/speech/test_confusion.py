@@ -1,4 +1,4 @@
-"""The text channel: training, drawing, files."""
+"""The ASR error simulator: training, drawing, files."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_halves_share_no_dialogue() -> None:
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(plan.NO_AUDIO, raising=False)
     monkeypatch.setattr(registry, "open_engines", _missing)
-    assert ["text channel" in remark for remark in Speech(cache="off").startup_warnings(("en",))] == [True]
+    assert ["ASR error simulator" in remark for remark in Speech(cache="off").startup_warnings(("en",))] == [True]
     assert Speech(engine="text").startup_warnings(("en",)) == ()
 
 

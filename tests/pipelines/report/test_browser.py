@@ -153,4 +153,4 @@ def test_on_paper(look: Any, raddle: Path) -> None:
     page = look(raddle / "report.html", scheme="dark").page
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "ink, whatever the screen"
-    assert not page.locator(".bar").is_visible() and not page.locator("#filters").is_visible() and page.locator("#books").is_visible()
+    assert not page.locator(".bar").is_visible() and not page.locator("#filters").is_visible() and page.locator("#counts").is_visible()

@@ -146,7 +146,7 @@ def test_recordings_are_linked_where_there_are_some() -> None:
 
 
 def test_word_errors_by_noise_level(tmp_path: Path) -> None:
-    """Two turns heard at 10 and 13 dB, in bands of 3 dB; a text channel has no level."""
+    """Two turns transcribed at 10 and 13 dB, in bands of 3 dB; the ASR error simulator has no level."""
     turns = (Turn(0, "user", "a motel please", "a hotel please", edits=(Edit(2, 3, "m"),)), Turn(1, "system", "ok"), Turn(2, "user", "thank you"))
     spoken = Step("speech@3", 1, {"engine": "audio"}, "changed", reasons=("voice: x", "noise: white", "turn 0: 10.2 dB", "turn 2: 13 dB"))
     record = Dialogue(dialogue_id="D/speech/0", source="s", source_id="D", suite="speech", split="test", turns=turns, lineage=(spoken,))
@@ -156,7 +156,7 @@ def test_word_errors_by_noise_level(tmp_path: Path) -> None:
     path.write_bytes(encode(record) + b"\n" + encode(typed) + b"\n")
     item = {"path": "dialogues/speech/test.jsonl", "bytes": path.stat().st_size, "records": 2, "schema": "dialogue"}
     found = gather(str(tmp_path), {"outputs": [item], "recipe": {"suites": ["speech"]}}).suites["speech"]
-    assert found.error_words == {"9 to 12 dB": [1, 3], "12 to 15 dB": [0, 2], "text channel": [1, 5]}
+    assert found.error_words == {"9 to 12 dB": [1, 3], "12 to 15 dB": [0, 2], "ASR error simulator": [1, 5]}
     assert found.errors["9 to 12 dB"].counts == {3: 1} and found.errors["12 to 15 dB"].counts == {0: 1}
 
 

@@ -69,9 +69,9 @@ class CgodialSbd(Benchmark):
             if one.source != "risawoz":
                 raise InputError(one.shown, f"is of {one.source}, and cgodial-sbd reads RiSAWOZ", "see data/risawoz")
 
-    def injected(self, recipe: Recipe) -> Perturber | None:
+    def inserter(self, recipe: Recipe) -> Perturber | None:
         assert isinstance(recipe, SlotRecipe)
-        return recipe.injected()
+        return recipe.inserter()
 
     def release_together(self, made: SourceRecords, context: ReleaseContext) -> Iterable[Out]:
         order, extra = made.order, made.extra

@@ -14,7 +14,7 @@ from dialmill.pipelines.core.checked import Checked
 
 def check_release(root: Path, recipe: Mapping[str, Any]) -> Checked:
     """Slot-based dialogues: lists of splits, versions, and held-out questions."""
-    sound = "release: every dialogue stands in one split, its versions differ in what is heard alone, held-out questions are met in testing alone"
+    sound = "release: every dialogue stands in one split, its spoken versions differ in the transcripts alone, held-out questions occur in test alone"
     return found(sound, _slot_faults(root, recipe))
 
 
@@ -25,7 +25,7 @@ def _slot_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
     for name, versions in dialogues.items():
         for at, turns in enumerate(zip(*(versions[version] for version in VERSIONS), strict=False)):
             if any({**turn, "user": ""} != {**turns[0], "user": ""} for turn in turns):
-                yield f"{name}, turn {at}: the versions differ in more than what is heard"
+                yield f"{name}, turn {at}: the spoken versions differ in more than the transcripts"
         if len({len(versions[version]) for version in VERSIONS}) > 1:
             yield f"{name}: the versions have different numbers of turns"
     few = root / "release" / "few_shot" / "data"

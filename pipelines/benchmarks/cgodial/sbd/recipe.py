@@ -41,9 +41,9 @@ class SlotRecipe(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.injected()
+        self.inserter()
 
-    def injected(self) -> Perturber | None:
+    def inserter(self) -> Perturber | None:
         """The perturbers that put questions and out-of-scope turns in; None where both are off.
 
         Raises:
