@@ -12,6 +12,7 @@ from typing import Any
 
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import DialmillError, UsageError
+from dialmill.pipelines.sources.inputs import located
 
 
 def seed(text: str) -> int:
@@ -92,7 +93,7 @@ def local(*paths: str | None) -> Iterator[tuple[str, ...]]:
     Errors name the paths as they were given.
     """
     with ExitStack() as stack:
-        found = tuple(stack.enter_context(files.here(path)) if path is not None else "" for path in paths)
+        found = tuple(stack.enter_context(files.here(located(path))) if path is not None else "" for path in paths)
         try:
             yield found
         except DialmillError as error:

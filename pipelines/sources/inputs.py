@@ -160,6 +160,11 @@ def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:
 SAMPLE = "sample:"
 
 
+def located(path: str) -> str:
+    """A path as it is, or where the corpus of ours lies that it names ("sample:NAME")."""
+    return _sample(path) if path.startswith(SAMPLE) else path
+
+
 def _sample(path: str) -> str:
     """Where a corpus of ours lies, by "sample:NAME".
 
@@ -178,8 +183,7 @@ def _no_corpus(folder: Path) -> bool:
 
 
 def _expand(path: str) -> list[_Candidate]:
-    if path.startswith(SAMPLE):
-        path = _sample(path)
+    path = located(path)
     if files.is_pattern(path):
         found = files.matches(path)
         if not found:
