@@ -21,18 +21,39 @@ from dialmill.perturbers.typing.english import frequent_words
 
 #: Words that say what a place is, and words around them.
 _TAIL = words(
-    "hotel hotels house guest guesthouse lodge inn bed and breakfast b restaurant restaurants cafe bar grill brasserie bistro kitchen takeaway chop "
+    "hotel hotels house guest guesthouse lodge inn restaurant restaurants cafe bar grill brasserie bistro kitchen takeaway chop "
     "museum gallery galleries college church theatre theater cinema club nightclub pool park centre center station airport hospital police "
     "hall arts art artworks exchange trust city town village the"
 )
+#: Tails of several words; "and" and "b" are a part of no other.
+_TAIL_PHRASES = (("bed", "and", "breakfast"), ("b", "and", "b"), ("guest", "house"))
 _LEAD = ("museum of", "church of", "the")
 #: First words of longer names that don't stand for them when they stand alone.
 _NO_SHORT = words("saint st royal pizza curry little holy city river university golden old new north south east west grand the all")
+#: Words of phrases that say where somebody is, and no name ("centre of town at my hotel").
+_SPEAKERS = words("my your our their this that same")
+#: Words that join the parts of a name, at whose end no short form ends.
+_JOINS = words("and of the at in on n s for to de la")
 #: Kinds whose names end in a word that says what they are.
 WITH_TAIL = frozenset({LODGING, RESTAURANT, SIGHT, VENUE})
 _ZH_TAIL = re.compile(
-    r"(?:(?:大|精品|连锁|假日|主题|商务|国际)*酒店|宾馆|客栈|民宿|餐厅|饭店|火锅|料理|小馆|菜馆|景区|公园|古镇|古街|博物馆|园林|大学|医院|国际机场)+(?:\(.*?\)|（.*?）)?$"
+    r"(?:(?:精品|连锁|假日|主题|商务|国际)*大?酒店|宾馆|客栈|民宿|餐厅|饭店|火锅|料理|小馆|菜馆|景区|公园|古镇|古街|博物馆|园林|大学|医院|国际机场|机场"
+    r"|(?:地铁|火车|汽车|高铁|客运|公交)?站)+(?:\(.*?\)|（.*?）)?$"
 )
+#: What kinds of places and rooms are called: a label of one names no place of its own, and stands for a facility elsewhere ("酒吧").
+_ZH_GENERIC = words(
+    "酒吧 餐厅 餐馆 饭店 酒店 宾馆 咖啡厅 咖啡馆 茶室 茶馆 超市 商场 健身房 游泳池 停车场 会议室 会所 小吃店 面馆 快餐店 火锅店 火锅 "
+    "便利店 公园 景点 博物馆 商店 书店 药店 医院 学校 大学 广场 机场 车站 火车站 地铁站 汽车站 高铁站 家 公司 这里 那里 附近 无"
+)
+
+
+#: Stations and airports that go by the name of one town: where the town becomes another, so do they ("上海虹桥站", "苏州站").
+_STATION = re.compile("虹桥|浦东|首都|大兴|白云|宝安|双流|天府|萧山|禄口|高崎|江北|天河|硕放|园区|新区|流亭|咸阳|黄花|滨海|松江|奉贤|丰台|清河")
+
+
+def generic_zh(value: str) -> bool:
+    """Whether a Chinese label is the word for a kind of place, or a reference to a row of a table ("id=1") that a corpus left in it."""
+    return value.strip() in _ZH_GENERIC or "=" in value
 
 
 class Name(NamedTuple):
@@ -88,20 +109,36 @@ class Mention(NamedTuple):
 def name_of(value: str) -> Name | None:
     """A name in words; None if it names nothing of its own ("hotel", "the restaurant")."""
     names = [name for name in Cut(value, "en").names if name != "s"]
+    if not _SPEAKERS.isdisjoint(names):
+        return None
     for lead in _LEAD:
         parts = lead.split()
         if names[: len(parts)] == parts and len(names) > len(parts):
             names = names[len(parts) :]
             break
-    last = len(names)
-    while last and names[last - 1] in _TAIL:
-        last -= 1
+    last = _tail_start(names)
     core, tail = names[:last], names[last:]
     if not core and len(names) > 1 and not _closed(value):
         core, tail = names, []
     if not core or _closed(" ".join(core)) or (not tail and _closed(value)):
         return None
     return Name(tuple(_singular(word) for word in core), tuple(tail))
+
+
+def _tail_start(names: Sequence[str]) -> int:
+    """Where the tail of a name begins. "And" belongs to it between two words of a tail alone ("bar and grill"): "a and b guest house" is the guest
+    house of a and b."""
+    last = len(names)
+    while last:
+        phrase = next((phrase for phrase in _TAIL_PHRASES if tuple(names[max(0, last - len(phrase)) : last]) == phrase), None)
+        # Two letters with "and" between them at the beginning are the name itself.
+        if phrase is not None and last > len(phrase):
+            last -= len(phrase)
+        elif names[last - 1] in _TAIL or (names[last - 1] == "and" and 1 < last < len(names) and names[last - 2] in _TAIL):
+            last -= 1
+        else:
+            break
+    return last
 
 
 @lru_cache(maxsize=16)
@@ -188,6 +225,8 @@ class Finder:
             core = entity.core
             for size in range(1, len(core) if entity.kind != TASK else 0):
                 short = core[:size]
+                if short[-1] in _JOINS:
+                    continue  # "a and" of "a and b guest house" is no name
                 alone = size > 1 or _rare(short[0]) or any(name.core == short for name in entity.names)
                 if owners.setdefault(short, number) != number or not alone:
                     shared.add(short)
@@ -276,8 +315,7 @@ class Finder:
         first, last = 0, len(units.names)
         while first < last and units.names[first] in ("the", "a", "an"):
             first += 1
-        while last > first + 1 and units.names[last - 1] in _TAIL:
-            last -= 1
+        last = max(min(last, first + 1), first + _tail_start(units.names[first:]))
         if first >= last or _closed(text[start:end]):
             return None
         return Mention(start + units.bounds[first][0], start + units.bounds[last - 1][1], number, end, True)
@@ -331,7 +369,11 @@ class FinderZh:
             for match in self._pattern.finditer(text):
                 number = self._owners[_squeezed(match.group())]
                 full = _squeezed(match.group()) in map(_squeezed, self.entities[number].values)
-                found.append(Mention(match.start(), match.start() + self._core(match.group(), number), number, match.end(), full))
+                end = match.start() + self._core(match.group(), number)
+                if self.entities[number].kind == TOWN:
+                    station = _STATION.match(text, end)
+                    end = station.end() if station is not None else end
+                found.append(Mention(match.start(), end, number, max(end, match.end()), full))
         for start, end, number in forced:
             if not any(one.start < end and start < one.end for one in found):
                 found.append(Mention(start, start + self._core(text[start:end], number), number, end, True))

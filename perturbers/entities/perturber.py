@@ -26,7 +26,7 @@ from dialmill.perturbers.core.tables import read_tables
 from dialmill.perturbers.core.values import VALUE_CLASSES, signals
 from dialmill.perturbers.entities import coinage
 from dialmill.perturbers.entities.coinage import LODGING, PERSON, RESTAURANT, SIGHT, TASK, TITLE, TOWN, VENUE
-from dialmill.perturbers.entities.mentions import WITH_TAIL, Entity, Finder, FinderZh, Mention, group_en, name_of, zh_core
+from dialmill.perturbers.entities.mentions import WITH_TAIL, Entity, Finder, FinderZh, Mention, generic_zh, group_en, name_of, zh_core
 from dialmill.schemas import Act, Dialogue, Edit, Goal, SkippedTurn, SlotValues, Span, Turn, apply_edits
 
 Slots = Literal["names", "names-times", "all"]
@@ -45,13 +45,15 @@ _DOMAIN_KINDS = {
 _SLOT_KINDS = {
     **dict.fromkeys(("city", "city_of_event", "location", "from_location", "to_location", "origin", "出发地", "目的地", "城市"), TOWN),
     **dict.fromkeys(("artist", "person", "主演", "主演名单", "导演", "老师", "教师"), PERSON),
-    **dict.fromkeys(("片名",), TITLE),
+    **dict.fromkeys(("片名", "movie_name", "song_name", "show_name", "album"), TITLE),
     **dict.fromkeys(("event_location",), VENUE),
     "周边景点": SIGHT,
     "周边餐馆": RESTAURANT,
     "周边酒店": LODGING,
     **dict.fromkeys(("task",), TASK),
 }
+#: Slots of names that are no places, persons or titles: what takes part in an event.
+_NO_PLACES = frozenset({"event_name"})
 _AIRPORT = re.compile(r"[\u4e00-\u9fff]{2}国际机场")
 #: Domains of rides from one place of a town to another.
 _RIDES = frozenset({"地铁", "出租"})
@@ -107,7 +109,7 @@ class Entities(DialoguePerturber):
         str,
         Meta(
             description="files of a database to take the names from, \"|\" between them (MultiWOZ's and RiSAWOZ's *_db.json, lists of objects with a "
-            '"name" or "名称"; the knowledge.json and db.json of DSTC9); empty coins names that no corpus has',
+            '"name" or "名称"; the knowledge.json and db.json of DSTC9); empty takes names of ours that no corpus has',
             examples=["hotel_db.json|restaurant_db.json"],
         ),
     ] = ""
@@ -120,7 +122,7 @@ class Entities(DialoguePerturber):
     ] = ""
 
     name: ClassVar[str] = "entities"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relabels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -160,7 +162,7 @@ class Entities(DialoguePerturber):
         entities = _entities(labels, language, left_out)
         taken = {value.lower() for _, _, value in labels.values} | _avoided(self.avoid)
         for entity in entities:
-            if not self._name(entity, language, taken, rng):
+            if not self._name(entity, language, taken, rng, _hints(entity, labels, language)):
                 return None
         codes: dict[str, str] = {}
         if self.slots == "all":
@@ -181,10 +183,13 @@ class Entities(DialoguePerturber):
             return None
         return Plan(dialogue, labels, entities, codes, shift, labelled, found)
 
-    def _name(self, entity: Entity, language: str, taken: set[str], rng: Rng) -> bool:
-        """Gives an entity its new name; False if none could be found."""
+    def _name(self, entity: Entity, language: str, taken: set[str], rng: Rng, hints: Sequence[str]) -> bool:
+        """Gives an entity its new name, of its sort as far as `hints` tell it; False if none could be found."""
         stock = _database(self.db).get(entity.kind, ()) if self.db else ()
-        for _ in range(50):
+        # Words for a type that the old name or the labels have ("museum") are none that came in.
+        told = {signal[2:] for text in (*entity.values, *hints) for signal in signals(text, language, Cut(text, language))}
+        tails = {word for name in entity.names for word in name.tail}
+        for attempt in range(50):
             if stock:
                 entity.whole = rng.choice(stock)
                 parsed = name_of(entity.whole) if language != "zh" else None
@@ -194,12 +199,15 @@ class Entities(DialoguePerturber):
                 foreign = next((mark for mark in "·.．・" if any(mark in value for value in entity.values)), "")
                 entity.new = coinage.foreign_person(rng, foreign) if foreign else coinage.coin(PERSON, "zh", rng)
             else:
-                whole = all(zh_core(value) == value for value in entity.values) if language == "zh" else entity.bare
-                entity.new = coinage.coin(entity.kind, language, rng, whole)
+                whole = attempt < 25 and (all(zh_core(value) == value for value in entity.values) if language == "zh" else entity.bare)
+                entity.new = coinage.coin(entity.kind, language, rng, whole, hints)
             names = {entity.new.lower(), entity.whole.lower()} - {""}
             found = signals(entity.new, language, Cut(entity.new, language))
-            if not stock and any(signal.kind in VALUE_CLASSES for signal in found) and not (language == "zh" and entity.kind == TOWN):
+            added = any(signal.kind in VALUE_CLASSES and signal[2:] not in told for signal in found)
+            if not stock and added and not (language == "zh" and entity.kind == TOWN):
                 continue
+            if not stock and language != "zh" and entity.new.lower().rpartition(" ")[2] in tails:
+                continue  # "frame house" of "broughton house gallery"
             if not any(name in other or other in name for name in names for other in taken if len(other) > 2):
                 taken |= names
                 return True
@@ -222,6 +230,8 @@ def kind_of_name(domain: str, slot: str) -> str | None:
     name = slot_name(slot)
     if domain in _RIDES and _SLOT_KINDS.get(name) == TOWN:
         return VENUE
+    if name in _NO_PLACES:
+        return None
     if name in _SLOT_KINDS:
         return _SLOT_KINDS[name]
     if name == "名称":
@@ -257,12 +267,31 @@ def _entities(labels: Labels, language: str, left_out: frozenset[str]) -> list[E
     for kind, domain, slot, value in named:
         for part in re.split(r"\s*/\s*", value) if kind == PERSON else [value]:
             key = re.sub(r"[\s·.．・]", "", zh_core(part) if kind in WITH_TAIL else part)
-            if len(key) < 2 or part in left_out:
+            if len(key) < 2 or part in left_out or generic_zh(part):
                 continue
             entity = entities.setdefault(key, Entity(kind, domain, slot))
             if part not in entity.values:
                 entity.values.append(part)
     return list(entities.values())
+
+
+#: Slots that say what sort of place it is: its food, its type.
+_SORT_SLOTS = frozenset({"food", "cuisine", "type", "category", "菜系", "景点类型", "类型"})
+
+
+def _hints(entity: Entity, labels: Labels, language: str) -> tuple[str, ...]:
+    """What the dialogue tells of an entity's sort: words at the end of its name, then the one food or type that the labels of its domain have, and
+    what its slot is."""
+    told: list[str] = []
+    if language == "zh":
+        told += entity.values
+    else:
+        for name in entity.names:
+            told += [" ".join(name.tail), *reversed(name.tail)]
+    types = {value.lower() for domain, slot, value in labels.values if domain == entity.domain and slot_name(slot) in _SORT_SLOTS} - _NO_NAMES
+    if len(types) == 1:
+        told += types
+    return (*dict.fromkeys(filter(None, told)), slot_name(entity.slot))
 
 
 def _time_spans(turn: Turn) -> list[tuple[int, int]]:

@@ -116,7 +116,7 @@ def test_languages_that_no_rule_knows_are_skipped_with_a_reason(name: str, text:
 
 def test_a_chain_says_which_of_its_steps_did_nothing() -> None:
     text = "I need a cheap hotel"
-    assert dm.noise(text, "entities+typos:rate=0.9").skipped == "entities@1: nothing_to_replace"
+    assert dm.noise(text, "entities+typos:rate=0.9").skipped == "entities@2: nothing_to_replace"
     assert dm.noise(text, "typos:rate=0.9+typos:rate=0.9").skipped is None
     assert dm.noise(text, "typos+disfluency", language="de").skipped == "typos@2: language_not_supported; disfluency@1: language_not_supported"
 

@@ -56,7 +56,30 @@ def test_coined_names_are_in_no_database(real: Path) -> None:
     text += json.dumps(json.loads((real / "multiwoz22/schema.json").read_text("utf-8"))).lower()
     words = set(re.findall(r"[a-z]+", text))
     assert len(words) > 1000
-    coined = {coin("town", "en", Rng("coin", number)).lower() for number in range(3000)}
+    coined = {coin("town", "en", Rng("coin", number), hints=hints).lower() for number in range(1000) for hints in ((), ("city",))}
+    names = {
+        str(row["name"]).lower() for path in real.glob("multiwoz21/db/[ahr]*_db.json") for row in json.loads(path.read_text("utf-8")) if "name" in row
+    }
+    sorts = (
+        "",
+        "italian",
+        "chinese",
+        "indian",
+        "british",
+        "french",
+        "spanish",
+        "thai",
+        "museum",
+        "college",
+        "park",
+        "church",
+        "nightclub",
+        "theatre",
+    )
+    made = {
+        coin(kind, "en", Rng("coin", n), hints=(sort,)).lower() for kind in ("lodging", "restaurant", "sight") for sort in sorts for n in range(200)
+    }
+    assert len(names) > 200 and len(made) > 500 and not made & names
     assert not coined & words
     chinese = "".join(path.read_text("utf-8") for path in sorted(real.glob("risawoz/RiSAWOZ-Database-and-Ontology/DB/*.json")))
     for kind in ("lodging", "restaurant", "sight", "title"):
