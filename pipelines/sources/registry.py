@@ -23,6 +23,7 @@ _BUILT_IN = {
     "multiwoz21": "multiwoz21:MultiWoz21",
     "multiwoz22": "multiwoz22:MultiWoz22",
     "plain": "plain:Plain",
+    "rasa": "rasa:Rasa",
     "reminder": "reminder:Reminder",
     "risawoz": "risawoz:RiSAWOZ",
     "sgd": "sgd:SchemaGuided",

@@ -112,6 +112,24 @@ class TestMultiWozHub(SourceContract):
         assert self.read().dialogues == original
 
 
+class TestRasa(SourceContract):
+    """Single utterances with intents, and stories."""
+
+    name = "rasa"
+    corpus = DATA / "rasa"
+    dialogues = 20
+    domains = official_splits = False
+
+    def test_turns_alternate_and_only_user_turns_have_a_state(self) -> None:
+        for dialogue in self.read().dialogues.values():
+            assert [turn.turn for turn in dialogue.turns] == list(range(len(dialogue.turns)))
+            assert not any(turn.state for turn in dialogue.turns if turn.speaker != "user")
+
+    def holds(self, dialogue: Dialogue) -> None:
+        for turn in dialogue.turns:
+            assert all(span.text == turn.utterance[span.start : span.end] for span in turn.spans)
+
+
 class TestWoz20(SourceContract):
     name = "woz20"
     corpus = DATA / "woz20"
