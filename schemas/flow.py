@@ -79,8 +79,35 @@ class Flow(Record, frozen=True):
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 
 
+#: Nodes of a document, with everything that an alias stands for counted each time it is used.
+_LARGEST_YAML = 1_000_000
+
+
 class _Loader(yaml.SafeLoader):
-    """YAML in which a key may not stand twice: of two nodes of one name the first would vanish."""
+    """YAML in which a key may not stand twice (of two nodes of one name the first would vanish), and whose aliases can't blow a small file up."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._sizes: dict[int, int] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()
+        node = super().compose_node(parent, index)
+        if isinstance(event, yaml.AliasEvent):
+            if id(node) not in self._sizes:
+                raise yaml.composer.ComposerError(None, None, "an alias stands inside what it names", event.start_mark)
+            return node
+        inside = (
+            node.value
+            if isinstance(node, yaml.SequenceNode)
+            else [one for pair in node.value for one in pair]
+            if isinstance(node, yaml.MappingNode)
+            else []
+        )
+        size = self._sizes[id(node)] = 1 + sum(self._sizes[id(one)] for one in inside)
+        if size > _LARGEST_YAML:
+            raise yaml.composer.ComposerError(None, None, f"its aliases stand for more than {_LARGEST_YAML:,} nodes", node.start_mark)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dialmill.pipelines.cli.options import write_json
+from dialmill.pipelines.cli.terminal import printable
 from dialmill.pipelines.core.checked import Checked
 from dialmill.schemas.validate import Report
 
@@ -41,7 +42,7 @@ def finish(options: argparse.Namespace, found: Findings) -> int:
     """Tells what was found and returns the exit code."""
     write_json(options, found.to_dict())
     if found.problems:
-        print(found.text(), file=sys.stderr)
+        print(printable(found.text()), file=sys.stderr)
     elif not options.quiet and options.json_file != "-":
-        print(found.text())
+        print(printable(found.text()))
     return 1 if found.problems else 0

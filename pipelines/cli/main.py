@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dialmill.pipelines.cli.terminal import printable
 from dialmill.pipelines.core.errors import DialmillError, UsageError
 from dialmill.schemas.version import VERSION
 
@@ -88,8 +89,8 @@ def _interrupted() -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    for line in message.splitlines():
-        print(f"dialmill: {line}", file=sys.stderr)
+    for line in message.split("\n"):
+        print(f"dialmill: {printable(line)}", file=sys.stderr)
     return code
 
 

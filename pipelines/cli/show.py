@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dialmill.pipelines.cli.options import local
+from dialmill.pipelines.cli.terminal import printable_record
 from dialmill.pipelines.core.errors import DialmillError, InputError
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import decode
@@ -137,7 +138,7 @@ def find(folder: str, wanted: str) -> list[Dialogue]:
                         found.append(record)
     if not any(wanted in (record.source_id, record.dialogue_id) for record in found):
         raise DialmillError(f"{folder}: holds no dialogue {wanted!r}; it holds for instance {', '.join(some)}")
-    found = [record for record in found if record.source_id == wanted_source]
+    found = [printable_record(record) for record in found if record.source_id == wanted_source]
     return sorted(found, key=lambda record: (record.suite != "standard", record.suite, record.variant))
 
 

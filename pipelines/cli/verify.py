@@ -19,6 +19,7 @@ from dialmill.pipelines.cli.findings import Findings, finish
 from dialmill.pipelines.cli.options import add_output_options, local
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.folders import leads_out
 from dialmill.pipelines.core.subsets import check_subsets
 from dialmill.pipelines.stages.overlap import measure, signature
 from dialmill.pipelines.stages.split import SPLITS
@@ -84,6 +85,9 @@ def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> No
     for path in sorted(there - set(listed) - {"manifest.json"}):
         findings.problems.append(f"{path}: stands in the folder but not in the manifest")
     for path, item in listed.items():
+        if leads_out(path):
+            findings.problems.append(f"manifest.json: lists {path!r}, which leads out of the folder: this is no manifest of dialmill's")
+            continue
         target = root / path
         if not target.is_file():
             findings.problems.append(f"{path}: stands in the manifest but not in the folder")

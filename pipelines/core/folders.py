@@ -25,3 +25,9 @@ def is_ours(content: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(found, dict) and found.keys() >= _MEMBERS
+
+
+def leads_out(path: str) -> bool:
+    """Whether a path of a manifest is anything but a place below its folder: absolute, with a drive, with ``..``, or empty."""
+    parts = path.replace("\\", "/").split("/")
+    return not path or path.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import yaml
 from dialmill.perturbers.core import options
 from dialmill.perturbers.core.options import Meta, state
 from dialmill.perturbers.insertion.knowledge import Knowledge
 from dialmill.perturbers.rewording.rewriter import REWRITERS, Rewriter
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import UsageError
+from dialmill.schemas.flow import load_yaml
 
 from dialmill import perturbers
 
@@ -416,9 +416,9 @@ def _without_name(values: dict[str, Any]) -> dict[str, Any]:
 
 def _load_yaml(text: str, name: str) -> dict[str, Any]:
     try:
-        loaded = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"{name}: is not YAML: {error}") from None
+        loaded = load_yaml(text.encode())
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
     if loaded is None:
         return {}
     if not isinstance(loaded, dict) or not all(isinstance(key, str) for key in loaded):

@@ -7,7 +7,7 @@ from typing import Any
 
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.folders import MANIFEST
+from dialmill.pipelines.core.folders import MANIFEST, leads_out
 from dialmill.pipelines.report.facts import gather
 from dialmill.pipelines.report.page import render
 from dialmill.pipelines.sinks import manifest as manifests
@@ -46,6 +46,9 @@ def write(folder: str) -> str:
         missing = {"benchmark", "recipe", "stages", "outputs", "inputs"} - set(manifest) if isinstance(manifest, dict) else {"object"}
     except ValueError as error:
         raise InputError(path, f"is no manifest: {error}", "build the folder again") from None
+    strange = [one for item in manifest["outputs"] if leads_out(one := str(item.get("path", "")))] if not missing else []
+    if strange:
+        raise InputError(path, f"lists {strange[0]!r}, which leads out of the folder", "this is no manifest of dialmill's; build the folder again")
     if missing:
         raise InputError(path, f"has no {', '.join(sorted(missing))}: it is no manifest of dialmill's", "build the folder again")
     add(folder, manifest)

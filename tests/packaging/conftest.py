@@ -18,7 +18,7 @@ from tests.pipelines.tools import ROOT
 #: What a distribution is built from.
 _PARTS = ("data", "src", "schemas", "perturbers", "pipelines", "pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md")
 #: Further files of MANIFEST.in, where they are there.
-_DOCUMENTS = ("CONTRIBUTING.md", "CITATION.cff", "docs")
+_DOCUMENTS = ("SECURITY.md", "CONTRIBUTING.md", "CITATION.cff", "docs")
 
 
 class Environment(NamedTuple):
