@@ -231,8 +231,9 @@ class Perturber(ABC):
         kinds = {option.name: option.kind for option in options.options(cls)}
         values = {}
         for key, value in given.items():
-            if key in cls.renamed:
-                raise OptionError(f"{cls.name}: the option {key} is called {cls.renamed[key]} now")
+            for old in (key, f"{key}={value}"):
+                if old in cls.renamed:
+                    raise OptionError(f"{cls.name}: the option {old} is called {cls.renamed[old]} now; rename it")
             if key not in kinds:
                 known = ", ".join(sorted(kinds)) or "none"
                 raise OptionError(f"{cls.name} has no option {key!r}; its options are: {known}")

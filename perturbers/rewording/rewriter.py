@@ -95,7 +95,7 @@ class Rewriter(Perturber):
     ] = "all"
     pool: PoolFile | None = state(default=None)
 
-    renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from"}
+    renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from", "engine=twins": "engine=donors"}
     #: The instruction for a language model.
     instruction: ClassVar[str]
     #: What the composer is to make of a turn (`composer.plan.STYLES`).

@@ -43,7 +43,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the run seed (default 1)")
     parser.add_argument("--limit", type=int, metavar="N", help="a sample of N dialogues, the same on every run with this seed")
-    parser.add_argument("--recipe", metavar="FILE", help="YAML that changes the packaged recipe; the recipe of a manifest is one")
+    parser.add_argument("--recipe", metavar="FILE", help="YAML that changes the packaged recipe, or the manifest.json of a folder to be made again")
     parser.add_argument("--max-unpacked", type=max_unpacked, metavar="SIZE", help="take zip members of up to this size at any ratio (default 2G)")
     parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
     parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")

@@ -367,7 +367,7 @@ def load(
     before = kind(benchmark=benchmark, **_typed(values, kind))
     given: dict[str, set[str]] = {}
     if file is not None:
-        _add_file(values, given, file)
+        _add_file(values, given, file, benchmark, kind)
     for setting in settings:
         _add_setting(values, given, setting)
     typed = _typed({**values, **(fixed or {})}, kind)
@@ -384,13 +384,21 @@ def load(
     return made
 
 
-def _add_file(values: dict[str, Any], given: dict[str, set[str]], file: str) -> None:
-    """Adds a user's YAML file. A mapping adds to the packaged one, and changes what it names; any other value replaces it."""
+def _add_file(values: dict[str, Any], given: dict[str, set[str]], file: str, benchmark: str, kind: type[Recipe]) -> None:
+    """Adds a user's YAML file, or the recipe of a manifest. A mapping adds to the packaged one, and changes what it names; any other value replaces
+    it."""
     try:
         text = Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
-    for key, value in _without_name(_load_yaml(text, file)).items():
+    loaded = _load_yaml(text, file)
+    if "dialmill" in loaded and isinstance(loaded.get("recipe"), dict):
+        # A whole manifest. What wrote it, an earlier release perhaps, took its recipe as valid: its keys are brought up to date, none counts as set.
+        if loaded.get("benchmark") not in (None, benchmark):
+            raise UsageError(f"{file}: is the manifest of {loaded['benchmark']}, and the benchmark is {benchmark}")
+        values |= {kind.renamed.get(key, key): value for key, value in _without_name(loaded["recipe"]).items()}
+        return
+    for key, value in _without_name(loaded).items():
         given.setdefault(key, set())
         values[key] = {**values[key], **value} if isinstance(value, dict) and isinstance(values.get(key), dict) else value
 
@@ -430,7 +438,7 @@ def _typed(values: Mapping[str, Any], kind: type[Recipe]) -> dict[str, Any]:
     kinds = {option.name: option.kind for option in options.options(kind)}
     for key in values:
         if key in kind.renamed:
-            raise UsageError(f"the recipe key {key} is called {kind.renamed[key]} now")
+            raise UsageError(f"the recipe key {key} is called {kind.renamed[key]} now; rename it")
     unknown = sorted(set(values) - set(kinds))
     if unknown:
         raise UsageError(f"unknown recipe key {', '.join(map(repr, unknown))}; the known keys are: {', '.join(kinds)}")

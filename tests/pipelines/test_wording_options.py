@@ -97,7 +97,8 @@ def test_names_of_earlier_releases_fail_naming_the_new(tmp_path: Path) -> None:
         benchmarks.load_recipe("raddle", str(tmp_path / "old.yaml"))
     for text, message in (
         ("paraphrase:twins_from=train", "paraphrase: the option twins_from is called donors_from now"),
-        ("verbosity:engine=twins", "engine must be one of compose, donors, rules, llm, not 'twins'"),
+        ("verbosity:engine=twins", "verbosity: the option engine=twins is called engine=donors now"),
+        ("knowledge:twins=avoid", "knowledge: the option twins is called ambiguous now"),
     ):
         with pytest.raises(UsageError, match=message):
             benchmarks.load_recipe("raddle", None, [f"perturbations.typos={text}"])

@@ -20,6 +20,8 @@ from dialmill.pipelines.core.errors import UsageError
 
 #: Problems of one kind in one file that are told one by one.
 _SHOWN = 10
+#: The data root of ambiguous test instances, and its name in folders of the first version.
+_AMBIGUOUS = ("data_ambiguous", "data_twins")
 
 
 def knowledge_of(folder: Path) -> Path | None:
@@ -150,8 +152,9 @@ def check_release(root: Path) -> tuple[list[str], list[str]]:
     problems: list[str] = []
     release = root / "release"
     seen = _base(release / "data" / "train", problems)
-    subsets = ("few_shot/data/train", "test_hard/data_eval/test", "test_hard/data_ambiguous/test")
-    for name in ("data/train", "data/val", "data_eval/test", "data_ambiguous/test", *(one for one in subsets if (release / one).is_dir())):
+    ambiguous = next((name for name in _AMBIGUOUS if (release / name).is_dir()), _AMBIGUOUS[0])
+    subsets = ("few_shot/data/train", "test_hard/data_eval/test", f"test_hard/{ambiguous}/test")
+    for name in ("data/train", "data/val", "data_eval/test", f"{ambiguous}/test", *(one for one in subsets if (release / one).is_dir())):
         folder = release / name
         labels = folder / "labels.json"
         if not labels.is_file():
