@@ -17,7 +17,7 @@ from dialmill.perturbers.core.options import Meta, state
 from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import slot_name
-from dialmill.perturbers.core.values import Locator
+from dialmill.perturbers.core.values import Locator, View
 from dialmill.perturbers.rewording import by_model, llm
 from dialmill.perturbers.rewording.composed import Composing
 from dialmill.perturbers.rewording.composer.plan import Refusal
@@ -120,9 +120,9 @@ class Rewriter(Perturber):
             return donors_of_file(self.donors_from)
         return None if self.pool is None else opened(self.pool)
 
-    def fits(self, task: Task, turn: Turn) -> bool:
-        """Whether a composed turn is what the perturber is for."""
-        return distance(task.words, words(turn.utterance, task.view.language)) >= _NEAR
+    def fits(self, text: str, language: str, turn: Turn) -> bool:
+        """Whether a composed turn is what the perturber is for, beside the text of its source."""
+        return distance(words(text, language), words(turn.utterance, language)) >= _NEAR
 
     def lends(self, refusal: Refusal) -> bool:
         """Whether a turn that the composer refuses may take the wording of a donor."""
@@ -133,21 +133,9 @@ class Rewriter(Perturber):
         """Rewritten turns, the best first."""
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
-        locator = Locator(dialogue)
-        donors = self._find_donors()
-        copies = fingerprint(dialogue) if donors is not None else 0
-        tasks: dict[int, Task] = {}
-        for place, turn in enumerate(dialogue.turns):
-            if turn.speaker == "user":
-                before = dialogue.turns[place - 1] if place else None
-                view = locator.view(turn)
-                analysis = Analysis(view, before, state_before(dialogue, place))
-                usable = donors if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
-                tasks[place] = Task(
-                    view, analysis, usable, copies, place == 0, before.utterance if before else "", words(turn.utterance, dialogue.language)
-                )
+        job = _Job(dialogue, self._find_donors())
         if self.engine == "llm":
-            by_model.prefetch(self.model, self.prompt or self.instruction, list(tasks.values()))
+            by_model.prefetch(self.model, self.prompt or self.instruction, [job.task(place) for place in job.users])
         composing = None
         if self.engine == "compose":
             composing = Composing(dialogue, self.style, self.voice, self.clauses, (seed, self.step), variant_of(variant))
@@ -157,15 +145,8 @@ class Rewriter(Perturber):
         events: list[Event] = []
         said = ""
         for place, turn in enumerate(dialogue.turns):
-            if place in tasks:
-                rng = Rng(seed, self.step, dialogue.source_id, turn.turn, variant)
-                composed = composing.turn(tasks[place].view, place, rng, partial(self.fits, tasks[place])) if composing is not None else None
-                if isinstance(composed, Turn):
-                    made: Proposal | str = Proposal(composed, "composed")
-                elif isinstance(composed, Refusal) and not self.lends(composed):
-                    made = composed.reason
-                else:
-                    made = self._rewrite(tasks[place]._replace(said=said), rng)
+            if place in job.users:
+                made = self._made(job, place, composing, said, Rng(seed, self.step, dialogue.source_id, turn.turn, variant))
                 if isinstance(made, Proposal):
                     turn = made.turn
                     reasons.append(f"turn {turn.turn}: {made.reason}")
@@ -176,6 +157,17 @@ class Rewriter(Perturber):
                 said += turn.utterance.lower()
             turns.append(turn)
         return PerturbResult(tuple(turns), dialogue.goal, tuple(skipped), tuple(reasons), tuple(events))
+
+    def _made(self, job: _Job, place: int, composing: Composing | None, said: str, rng: Rng) -> Proposal | str:
+        """A user turn composed, or reworded otherwise; or why neither."""
+        if composing is not None:
+            view = job.view(place)
+            composed = composing.turn(view, place, rng, partial(self.fits, view.turn.utterance, view.language))
+            if isinstance(composed, Turn):
+                return Proposal(composed, "composed")
+            if not self.lends(composed):
+                return composed.reason
+        return self._rewrite(job.task(place)._replace(said=said), rng)
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
         made = self.make(dialogue, seed, variant)
@@ -201,6 +193,35 @@ class Rewriter(Perturber):
     def _asked(self, task: Task) -> Iterator[Proposal]:
         for turn, tokens in by_model.rewritings(self.model, self.prompt or self.instruction, task):
             yield Proposal(turn, f"llm ({tokens} tokens)")
+
+
+class _Job:
+    """A dialogue whose user turns are reworded: their views, and all that is known of them where it is asked for."""
+
+    def __init__(self, dialogue: Dialogue, donors: Donors | None) -> None:
+        self._dialogue, self._donors = dialogue, donors
+        self._locator = Locator(dialogue)
+        self._copies = fingerprint(dialogue) if donors is not None else 0
+        self._views: dict[int, View] = {}
+        #: The places of the user turns.
+        self.users = frozenset(place for place, turn in enumerate(dialogue.turns) if turn.speaker == "user")
+
+    def view(self, place: int) -> View:
+        """The view of a user turn."""
+        found = self._views.get(place)
+        if found is None:
+            found = self._views[place] = self._locator.view(self._dialogue.turns[place])
+        return found
+
+    def task(self, place: int) -> Task:
+        """A user turn and what is known of it."""
+        dialogue, view = self._dialogue, self.view(place)
+        turn = view.turn
+        before = dialogue.turns[place - 1] if place else None
+        analysis = Analysis(view, before, state_before(dialogue, place))
+        usable = self._donors if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
+        said = before.utterance if before else ""
+        return Task(view, analysis, usable, self._copies, place == 0, said, words(turn.utterance, dialogue.language))
 
 
 #: Signs behind a clause inside a text, and at the end of a text.

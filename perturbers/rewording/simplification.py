@@ -30,8 +30,8 @@ class Simplification(Rewriter):
     style: ClassVar[str] = "less"
     instruction: ClassVar[str] = "Say the same in as few words as possible, as a person in a hurry would type it."
 
-    def fits(self, task: Task, turn: Turn) -> bool:
-        return len(words(turn.utterance, task.view.language)) <= _MOST * len(task.words)
+    def fits(self, text: str, language: str, turn: Turn) -> bool:
+        return len(words(turn.utterance, language)) <= _MOST * len(words(text, language))
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         size = len(task.words)

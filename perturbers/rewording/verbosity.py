@@ -33,8 +33,8 @@ class Verbosity(Rewriter):
         if self.engine == "rules":
             raise OptionError("verbosity: engine=rules has no rules that lengthen a turn; take compose, donors or llm")
 
-    def fits(self, task: Task, turn: Turn) -> bool:
-        return len(words(turn.utterance, task.view.language)) >= _LONG * len(task.words)
+    def fits(self, text: str, language: str, turn: Turn) -> bool:
+        return len(words(turn.utterance, language)) >= _LONG * len(words(text, language))
 
     def lends(self, refusal: Refusal) -> bool:
         return refusal.reason != "no_reason"

@@ -42,8 +42,9 @@ KINDS = ("paraphrase", "simplification", "verbosity")
 ENGINES = ("donors", "compose")
 SAMPLES = 1000
 #: Frames and particles: what two wordings may differ in and still be copies of each other.
-_FRAMES_EN = """i a an the to for of in on at and or is are be am do does can could would will shall like want need please thanks thank you me my we us it
-that this there some any have has had get got find looking look help m s d ll ve re t n also just so well okay ok yes yeah no hi hello what"""
+_FRAMES_EN = """i a an the to for of in on at and or is are be am do does can could would will shall like want need please thanks thank
+you me my we us it that this there some any have has had get got find looking look help m s d ll ve re t n also
+just so well okay ok yes yeah no hi hello what"""
 FRAMES = frozenset(_FRAMES_EN.split()) | frozenset("的了吗呢吧啊呀哦嗯请我你您帮想要一下个好是有这那")
 #: Epochs of the act classifier.
 EPOCHS = 5

@@ -20,7 +20,6 @@ _SENTENCES = {
     "alts": "alts",
     "declineintent": "declineintent",
     "declinebook": "decline",
-    "recommend": "recommend",
 }
 
 
@@ -51,7 +50,7 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
     goals = _goals(turn, "yes" in kinds)
     if opening is None or goals is None:
         return None
-    told = _domains(turn)
+    told = _domains(turn, goals)
     asked = _asked(turn)
     if told is None or asked is None:
         return None
@@ -63,6 +62,7 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
     closing = _closing(turn, kinds)
     if chosen is None or closing is None:
         return None
+    goals = [goal._replace(text=goal.text.replace(_DETAILS, "")) for goal in goals]
     return opening + goals + told + chosen + booked + asked + closing
 
 
@@ -86,6 +86,8 @@ def _plain(turn: Draft, kinds: set[str]) -> list[str] | None:
         return [*made, *(["thankend"] if ends else []), "bye"]
     if "yes" in kinds:
         return [*made, "yesfull"]
+    if "end" in kinds:
+        return [*made, "end"]
     return [*made, "nofull"] if ends else (made or None)
 
 
@@ -114,8 +116,32 @@ def _goals(turn: Draft, accepts: bool) -> list[Sentence] | None:
             frame = turn.pick("goahead" if accepts else "wish", None, "", "first" if turn.context.first else "later")
             if verb is None or frame is None:
                 return None
-            made.append(Sentence(frame.replace("{I}", verb), (), "?" in frame))
+            text = frame.replace("{I}", verb + _DETAILS if _LAST.search(frame) else verb)
+            made.append(Sentence(text, (), "?" in frame))
     return made
+
+
+def _with_details(turn: Draft, sentence: Sentence, informs: list[Part]) -> tuple[Sentence, list[Part]]:
+    """An intent with up to two details behind its verb ("find a hotel in NYC with four stars"), and the details that are left."""
+    if _DETAILS not in sentence.text or turn.style == "less":
+        return sentence, informs
+    inside: list[str] = []
+    said: list[Part] = []
+    left: list[Part] = []
+    for part in informs:
+        text = turn.worded("pp", part) if len(inside) < 2 and turn.rng.chance(0.6) else None
+        if text is None:
+            left.append(part)
+        else:
+            inside.append(text)
+            said.append(part)
+    text = sentence.text.replace(_DETAILS, "".join(f" {one}" for one in inside))
+    return sentence._replace(text=text, slots=tuple(said)), left
+
+
+#: Where details go in a sentence that ends with its verb phrase.
+_DETAILS = "{+}"
+_LAST = re.compile(r"\{I\}[.!?]?$")
 
 
 def _asked(turn: Draft) -> list[Sentence] | None:
@@ -137,7 +163,9 @@ def _closing(turn: Draft, kinds: set[str]) -> list[Sentence] | None:
     """Thanks and goodbye at the end of a turn that says something before."""
     made: list[Sentence] = []
     if "thank" in kinds:
-        text = turn.take([clause for clause in turn.options("thank") if len(clause.text) < 40])
+        # Who still asks gives thanks for what is to come, and never for what is settled.
+        asks = any(item.kind in ("request", "book", "recommend", "goal", "alts") or item.kind == "inform" for item in turn.plan.items)
+        text = turn.pick("thankask" if asks else "thank")
         if text is None:
             return None
         made.append(Sentence(text))
@@ -176,7 +204,7 @@ def _subjects(turn: Draft) -> list[Part]:
     return found
 
 
-def _domains(turn: Draft) -> list[Sentence] | None:
+def _domains(turn: Draft, goals: list[Sentence]) -> list[Sentence] | None:
     """What the turn informs of, domain by domain."""
     found = turn.plan
     made: list[Sentence] = []
@@ -191,6 +219,8 @@ def _domains(turn: Draft) -> list[Sentence] | None:
         if towns and not informs:
             return None
         if domain not in OWN:
+            if goals:
+                goals[-1], informs = _with_details(turn, goals[-1], informs)
             said = _service(turn, informs)
         else:
             said = _own(turn, domain, informs, intends, towns)

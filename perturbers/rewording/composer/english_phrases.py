@@ -41,7 +41,7 @@ class NounPhrase(NamedTuple):
 
 
 #: Out of how many of the shortest clauses a terse speaker chooses.
-_SHORTEST = 5
+_SHORTEST = 8
 #: Slots that modify a head, in their order; and the order of what stands behind it.
 _MODS = ("pricerange", "stars", "food")
 _BEHIND = {"name": 0, "departure": 1, "destination": 2, "book people": 3, "book stay": 4, "book day": 5, "day": 6, "book time": 7}
@@ -60,6 +60,7 @@ _COUNTS = frozenset(
     ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
 )
 _CLOCK = re.compile(r"\d{1,2}(?:\s?[:.]\s?\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.|o'clock)?$|noon$|midday$", re.IGNORECASE)
+_SELF = frozenset(("me", "myself", "just me", "just myself", "only me"))
 _CENTRES = frozenset(("centre", "center", "city centre", "city center", "town centre", "town center", "centre of town", "center of town"))
 _COMPASS = frozenset(["north", "south", "east", "west"])
 _PRICES = frozenset(["cheap", "moderate", "expensive", "inexpensive", "pricey", "affordable", "economical", "upscale"])
@@ -77,6 +78,8 @@ def _facts(slot: str, surface: str) -> frozenset[str]:
         found.add("one" if low in ("1", "one") else "many")
         if low not in ("1", "one"):
             found.add("manyv")
+    if low in _SELF:
+        found.add("self")
     if _CLOCK.match(low):
         found.add("time")
     if low in _CENTRES:
@@ -105,8 +108,8 @@ _SHAPES = {
     "area": ("dir", "ctr"),
     "stars": ("num",),
     "@stars": ("num",),
-    "book people": ("one", "many"),
-    "@people": ("one", "many"),
+    "book people": ("one", "many", "self"),
+    "@people": ("one", "many", "self"),
     "@tickets": ("one", "many"),
     "@rooms": ("one", "many"),
     "book stay": ("one", "many"),
@@ -114,6 +117,8 @@ _SHAPES = {
     "leaveat": ("time",),
     "arriveby": ("time",),
 }
+#: What makes a time of departure the earliest.
+_AFTER = re.compile(r"\b(?:after|later than|past|earliest)\b", re.IGNORECASE)
 _VALUE = re.compile(r"\{v(?::([a-z]+))?\}")
 _PLURAL_SPEAKER = re.compile(
     r"\b(?:we|us|our|ours|we're|we've|we'd|we'll|husband|wife|kids|children|family|folks|friends|mates|partner|sister and i|both|the others|"
@@ -201,6 +206,8 @@ class Draft:
             return None
         surface = self.text[item.start : item.end]
         facts = _facts(place.name, surface) if item.shown else frozenset()
+        if place.slot == "leaveat" and _AFTER.search(self.text):
+            facts |= {"aft"}
         needs = _SHAPES.get(place.name)
         if item.kind == "inform" and item.shown and needs and not any(need in facts for need in needs):
             return None
@@ -220,6 +227,8 @@ class Draft:
             word = (part.unit or "night") if unit == "night" else (part.unit or "day") if unit == "day" else unit
             return f"{part.letter} {word}{'' if 'one' in part.facts else 's'}"
 
+        if part.place.domain == "@device" and not re.search(r"(?:speaker|tv|device)s?$", part.surface, re.IGNORECASE):
+            text = text.replace("{v}", "{v} speaker")
         return _VALUE.sub(value, text)
 
     def worded(self, kind: str, part: Part, tag: str = "") -> str | None:

@@ -32,6 +32,13 @@ _KINDS = {
     "request alts": "alts",
 }
 _YES = frozenset(["yes", "yeah", "yep", "yup", "yea", "sure", "absolutely", "definitely", "ok", "okay"])
+#: How an offer is accepted by a sentence rather than a yes.
+_ACCEPTS = re.compile(
+    r"(?:(?:okay|ok|great|oh|well|thanks|sure) )?(?:that|it|this)(?: one| place)? "
+    r"(?:(?:would|will|should|ll|d|might) (?:do|work|suit)\b|(?:(?:would|will|should|ll|d|might) be|sounds|works|is) (?:just |really |very |quite )?"
+    r"(?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|helpful|ideal|for me)\b)"
+    r"|(?:sounds|works) (?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|for me)\b"
+)
 _SURE_YES = frozenset(["yes", "yeah", "yep", "yup", "yea", "absolutely", "definitely"])
 _NO = frozenset(["no", "nope", "nah"])
 _ACKS = frozenset(
@@ -58,6 +65,7 @@ _THANKS = re.compile(r"\bthank|\bappreciate")
 _END = re.compile(
     r"\b(?:that(?: ?'?s| is| was| will be| would be| ll be)? ?(?:all|it|everything)|all (?:i need|for now|set)|nothing else|no\b|nope|nah|done)"
 )
+_ALL_SAID = re.compile(r"\bthat(?: s| is| was| will be| would be| ll be) (?:all|it|everything)\b|\bnothing else\b")
 _BOOK = re.compile(r"\b(?:book|booking|reserve|reservation|reservations|table)\b")
 _UNBOOK = re.compile(
     r"(?:\bnot\b|\bn t\b|\bdont\b|\bwont\b|\bno need\b)[^.?!]{0,24}"
@@ -66,7 +74,7 @@ _UNBOOK = re.compile(
 _PICK = re.compile(
     r"\b(?:pick|choose|select|recommend|suggest)\b(?: [a-z]+){0,2} (?:one|me)\b(?! (?:a|an|some|that|in|with|place|hotel|restaurant)\b)"
     r"|\byour (?:favou?rite|recommendation|choice|pick)\b|\bup to you\b|\bwhat (?:do|would) you (?:recommend|suggest)\b|\bsurprise me\b"
-    r"|\bwhich (?:one )?(?:do|would|is)\b"
+    r"|\bwhich (?:one )?(?:do|would) you\b"
 )
 #: Words of a facility's list that name none.
 _AROUND = frozenset(["free", "with", "also", "includes", "include", "offers", "provides", "included", "including", "offer"])
@@ -74,7 +82,8 @@ _AROUND = frozenset(["free", "with", "also", "includes", "include", "offers", "p
 _UNMISTAKABLE = (
     ("ref", frozenset({"hotel", "restaurant", "train"}), re.compile(r"\b(?:reference|confirmation) (?:number|code)\b|\breference\b")),
     ("post", STAY, re.compile(r"\bpost ?code\b|\bzip ?code\b")),
-    ("phone", STAY, re.compile(r"\b(?:phone|telephone|contact) number\b")),
+    ("phone", STAY | {"taxi"}, re.compile(r"\b(?:phone|telephone|contact) number\b")),
+    ("car", frozenset({"taxi"}), re.compile(r"\bcar type\b|\btype of car\b")),
     ("addr", STAY, re.compile(r"\baddress\b")),
     ("fee", frozenset({"attraction"}), re.compile(r"\b(?:entrance|admission) fee\b")),
 )
@@ -203,17 +212,19 @@ def _informed(context: Context, act: Act, slot: str, value: str, place: Place, u
 
 def _unlabelled(context: Context, items: list[Item], names: list[str], text: str, asks: bool, offered: bool) -> list[Item] | Refusal:
     """The items with what the words say beside the acts: yes and no, a booking asked for or put off, a choice left to the system, thanks."""
+    kinds = {item.kind for item in items}
+    content = any(item.kind not in _GENERAL for item in items)
+    if _THANKS.search(text) and "thank" not in kinds:
+        items = [*items, Item("thank")]
+    if "bye" not in kinds and ("goodbye" in names or "bye" in names):
+        items = [*items, Item("bye")]
     reply = _reply(context, items, names, asks)
     if isinstance(reply, Refusal):
         return reply
-    kinds = {item.kind for item in items}
-    content = any(item.kind not in _GENERAL for item in items)
     made = [*reply, *items]
-    if _THANKS.search(text) and "thank" not in kinds:
-        made.append(Item("thank"))
-    if "bye" not in kinds and ("goodbye" in names or "bye" in names):
-        made.append(Item("bye"))
-    if kinds & {"thank", "bye"} and not any(item.kind in ("end", "no") for item in made) and _END.search(text) and not content:
+    if not content and _ALL_SAID.search(text) and not any(item.kind == "end" for item in made):
+        made = [*(item for item in made if item.kind not in ("no", "ack")), Item("end")]
+    elif kinds & {"thank", "bye"} and not any(item.kind in ("end", "no") for item in made) and _END.search(text) and not content:
         made.append(Item("end"))
     if not any("_" in item.domain or item.kind in ("goal", "right", "select", "alts", "declineintent") for item in items):
         booked = _booking_words(context, items, made, text, offered)
@@ -239,6 +250,8 @@ def _reply(context: Context, items: list[Item], names: list[str], asks: bool) ->
         return [] if "dontcare" in kinds else [Item("no")]
     if kinds & {"yes", "right", "select"}:
         return []
+    if asks and not refuses and _ACCEPTS.match(" ".join(names)):
+        return [Item("yes")]
     if first in _YES:
         return [Item("yes" if asks and (first in _SURE_YES or not content) else "ack")]
     return [Item("ack")] if first in _ACKS and context.before is not None else []

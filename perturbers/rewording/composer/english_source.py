@@ -15,6 +15,11 @@ from dialmill.schemas import Turn
 
 #: Words that stand before "one" where it is no number.
 _BEFORE_ONE = frozenset(["that", "this", "the", "which", "nice", "good", "a", "any"])
+#: What says that a time is one of arriving, or of leaving.
+_ARRIVING = frozenset(["arrive", "arrives", "arriving", "arrival", "by", "before", "there", "get", "gets", "reach"])
+_LEAVING = frozenset(["leave", "leaves", "leaving", "depart", "departs", "departing", "departure"])
+#: "That area" is the one spoken of before.
+_BEFORE_AREA = frozenset(["that", "this", "the"])
 _BEHIND_ONE = frozenset(["that", "which", "with", "in", "on"])
 _BEHIND_ANY = frozenset(["in", "with", "like", "that", "for", "on", "around"])
 _UNITS = {
@@ -33,7 +38,7 @@ _UNIT_OF = {
     "tickets": frozenset(("@tickets", "book people", "@people")),
 }
 _COUNTED = frozenset().union(*_UNIT_OF.values())
-_FROM, _TO = frozenset(["from", "leaving", "departing"]), frozenset(("to", "for", "into", "in"))
+_FROM, _TO = frozenset(["from", "leaving", "departing", "leave", "depart"]), frozenset(("to", "for", "into", "in"))
 #: Words of a longer surface that say no more than the value in it: "the centre of town", "moderately priced".
 _SHAPE = frozenset(["the", "of", "town", "city", "part", "side", "end", "area", "priced", "price", "range", "in"])
 _WORD = re.compile(r"\w+")
@@ -69,11 +74,20 @@ def unaccounted(context: Context, items: list[Item], used: set[int]) -> str | No
     names, bounds = context.view.units.names, context.view.units.bounds
     for place, name in enumerate(names):
         start, end = bounds[place]
+        if name == "area" and place and names[place - 1] in _BEFORE_AREA and not any(item.slot == "area" for item in items):
+            return "unlabelled: that area"
+        if name == "any" and _careless(names, place) and not any(item.kind == "dontcare" for item in items):
+            return "unlabelled: any"
         if name in known or any(first < end and start < last for first, last in places):
             continue
         if not _says_nothing(context, names, place):
             return f"unlabelled: {name}"
-    return _loose(context, items, places, known)
+    return _question(context, items) or _loose(context, items, places, known)
+
+
+def _careless(names: list[str], place: int) -> bool:
+    """Whether an "any" stands for no preference: "any is fine", "any will do"."""
+    return place + 1 == len(names) or names[place + 1] in ("is", "one", "of", "will", "would", "works", "area", "day", "time", "type", "kind")
 
 
 def _accounted(context: Context, items: list[Item], used: set[int]) -> list[tuple[int, int]] | str:
@@ -146,7 +160,24 @@ def _says_nothing(context: Context, names: list[str], place: int) -> bool:
         return earlier in _BEFORE_ONE or following in _BEHIND_ONE
     if name in ("anything", "something"):
         return following in _BEHIND_ANY
+    if name == "time":
+        return earlier == "this"
     return (name == "instead" and failed(context.before)) or (name == "if" and following == "possible")
+
+
+def _question(context: Context, items: list[Item]) -> str | None:
+    """A question for a fact that no item asks for: "what time does it leave?" where the acts only book."""
+    kinds = {item.kind for item in items}
+    names = context.view.units.names
+    if "?" not in context.view.turn.utterance or context.first or kinds & {"request", "recommend", "alts", "goal", "about"}:
+        return None
+    searches = "inform" in kinds
+    for place, name in enumerate(names):
+        following = names[place + 1] if place + 1 < len(names) else ""
+        asks = name in ("when", "how", "who") or (name in ("what", "which", "where", "whats") and not searches)
+        if asks and following != "about":
+            return f"unlabelled: {name}"
+    return None
 
 
 def _loose(context: Context, items: list[Item], places: list[tuple[int, int]], known: frozenset[str]) -> str | None:
@@ -199,6 +230,8 @@ def misplaced(context: Context, items: list[Item]) -> str | None:
         if place.name in ("departure", "@from") and last in _TO and not set(earlier[:-1]) & _FROM:
             return f"unit: {item.slot} after {last}"
         if place.name in ("destination", "@to") and last in _FROM:
+            return f"unit: {item.slot} after {last}"
+        if place.slot == "arriveby" and _ARRIVING.isdisjoint(names) and not _LEAVING.isdisjoint(names):
             return f"unit: {item.slot} after {last}"
         if place.slot == "leaveat" and ({"arrive", "arriving", "arrives", "by"} & set(earlier) and "leave" not in names and "leaving" not in names):
             return f"unit: {item.slot} after {last}"

@@ -89,7 +89,7 @@ def _bare_rest(turn: Draft) -> list[Sentence] | None:
 
 _HEADS = {"hotel": "place to stay", "restaurant": "restaurant", "attraction": "attraction", "train": "train", "taxi": "taxi"}
 _REASONED = re.compile(r"\b(?:because|since|so|as|if|but)\b|[;:]")
-_PLEADING = re.compile(r",? (?:please|thanks|pls|go|quick|quickly|fast|then|cheers)$")
+_PLEADING = re.compile(r",? (?:please|thanks|of course|pls|go|quick|quickly|fast|then|cheers)$")
 _QUESTION_LEADS = ("I ask", "I'm asking", "Only asking", "Asking")
 
 
@@ -109,7 +109,7 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
         tag = "ask" if part.item.kind == "request" and part.place.slot == "pricerange" else ""
         if part.item.kind == "dontcare":
             continue
-        reason = turn.pick("why", part.place, told, tag)
+        reason = turn.pick("why", part.place, told, tag, part.facts)
         if reason is None:
             continue
         text = sentence.text.rstrip()
