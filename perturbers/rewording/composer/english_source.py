@@ -117,8 +117,7 @@ def _unsaid(context: Context, items: list[Item]) -> str | None:
     names = context.view.units.names
     # What tells of one slot asks for no other: "price range" beside a value is no question for the price.
     told: frozenset[str] = frozenset()
-    if "?" not in context.view.turn.utterance:
-        told = told.union(*[_told(item) for item in items])
+    told = told.union(*[_told(item) for item in items])
     for item in items:
         if item.kind == "request" and (_cues(item) - told).isdisjoint(names):
             return f"request_unsaid: {item.slot}"
