@@ -28,7 +28,7 @@ from dialmill.pipelines.exporters import writing as export
 from dialmill.pipelines.report import write as report
 from dialmill.pipelines.runners.options import make_pipeline, run_beam
 from dialmill.pipelines.runners.plain import PlainRunner
-from dialmill.pipelines.sinks import card, manifest
+from dialmill.pipelines.sinks import card, croissant, manifest
 from dialmill.pipelines.sinks.folder import output_folder
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.sinks.parts import WriteParts, join_parts
@@ -255,10 +255,25 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         outputs += exported
         made = manifest.make(job, counters, layout, outputs, found)
         made["warnings"] += export.nothing_exported(exported, f"{EXPORTS}/")
-        card_text = card.make(job, made).encode()
-        with files.create(files.join(output.temporary, "README.md")) as stream:
-            stream.write(card_text)
-        made["outputs"].append(manifest.entry("README.md", card_text))
+        languages = card.languages_of(job, output.temporary, outputs)
+        card_text = card.make(job, made, languages).encode()
+        inner = {path: text.encode() for path, text in card.inner_cards(job, made, languages).items()}
+        for path, text in {"README.md": card_text, **inner}.items():
+            with files.create(files.join(output.temporary, path)) as stream:
+                stream.write(text)
+            made["outputs"].append(manifest.entry(path, text))
+        catalogue = croissant.make(
+            f"{job.recipe.benchmark}-by-dialmill",
+            f"{job.benchmark.about}. Made by dialmill.",
+            job.benchmark.paper,
+            card.binding_licence(job, made),
+            languages,
+            made["dialmill"],
+            made["outputs"],
+        )
+        with files.create(files.join(output.temporary, "croissant.json")) as stream:
+            stream.write(catalogue)
+        made["outputs"].append(manifest.entry("croissant.json", catalogue))
         report.add(output.temporary, made)
         output.commit(manifest.encode(made))
         for warning in made["warnings"]:

@@ -45,6 +45,26 @@ def example_number(seed: int, *key: object) -> int:
     return key_number(seed, "example@1", *key) >> 12
 
 
+class ReleaseParts(NamedTuple):
+    """What the path of a release file of examples says."""
+
+    corpus: str
+    split: str
+    subtask: str
+
+
+_RELEASED = re.compile(r"release/(?P<corpus>[a-z]+)_(?P<split>train|dev|test)(?:_(?P<case>\w+?))?_subtask_(?P<subtask>\d+)\.json")
+
+
+def release_parts(path: str) -> ReleaseParts | None:
+    """The corpus, split (a second test set is "test_CASE") and subtask of a file as `release_path` names it; None for any other."""
+    found = _RELEASED.fullmatch(path)
+    if found is None:
+        return None
+    split = {"dev": "valid"}.get(found["split"], found["split"])
+    return ReleaseParts(found["corpus"], f"{split}_{found['case']}" if found["case"] else split, found["subtask"])
+
+
 def release_path(corpus: str, split: str, scenario: int, case: str = "") -> str:
     """The file of a split and subtask: "release/ubuntu_dev_subtask_1.json"."""
     return f"release/{corpus}_{SPLIT_NAMES[split]}{case}_subtask_{scenario}.json"

@@ -117,6 +117,10 @@ class Benchmark(ABC):
 
     #: Whether it takes dialogues with turns that are neither the user's nor the system's words (speaker "other").
     takes_carried: ClassVar[bool] = False
+    #: What its data is for, in the Hub's words: categories of tasks, and the finer ids within them.
+    task_categories: ClassVar[tuple[str, ...]] = ("text-generation",)
+    task_ids: ClassVar[tuple[str, ...]] = ("dialogue-modeling",)
+
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
+from dialmill.pipelines.candidates.examples import release_parts
+from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.
 _STRICTNESS = ("CC0", "MIT", "Apache-2.0", "BSD", "CC BY 3.0", "CC BY 4.0", "CDLA-Sharing-1.0", "CC BY-SA 4.0", "CC BY-NC 4.0")
+#: How much of a file of records is looked at for their languages.
+_LOOKED_AT = 1 << 20
+_LANGUAGE = re.compile(rb'"language":"(\w+)"')
 #: Names that Hugging Face knows.
 _HUB_NAMES = {
     "MIT": "mit",
@@ -27,15 +33,15 @@ def strictest(licences: list[str]) -> str:
     return max(licences, key=lambda name: (_STRICTNESS.index(name) if name in _STRICTNESS else len(_STRICTNESS), name))
 
 
-def make(job: Job, manifest: dict[str, Any]) -> str:
-    """The card of a finished run."""
+def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
+    """The card of a finished run, whose dialogues are in these languages."""
     recipe = job.recipe
     # A source that the recipe leaves out for its licence binds nothing.
     used = [item for item in manifest["inputs"] if item["records"] and not (recipe.commercial and "NC" in str(item["licence"]))]
     licences = sorted({str(item["licence"]) for item in used})
     binding = strictest(licences) if licences else "unknown"
     counts = {item["path"]: item["records"] for item in manifest["outputs"]}
-    front = _front_matter(job, binding, counts)
+    front = _front_matter(job, binding, languages, counts)
     lines = [
         "---",
         yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip(),
@@ -63,13 +69,45 @@ def make(job: Job, manifest: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _front_matter(job: Job, licence: str, counts: Mapping[str, int]) -> dict[str, Any]:
+def binding_licence(job: Job, manifest: Mapping[str, Any]) -> str:
+    """The licence that binds the whole of an output; "unknown" where no input was used."""
+    licences = {str(item["licence"]) for item in manifest["inputs"] if item["records"]}
+    if job.recipe.commercial:
+        licences = {name for name in licences if "NC" not in name}
+    return strictest(sorted(licences)) if licences else "unknown"
+
+
+def languages_of(job: Job, folder: str, outputs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The languages of a run's dialogues, sorted: those of its corpora, and where these can have several, those that the first records say."""
+    possible = {language for source in job.sources.values() for language in source.language.split(", ")}
+    if len(possible) < 2:
+        return sorted(possible)
+    said: set[str] = set()
+    for one in outputs:
+        if one["records"] and str(one["path"]).startswith("dialogues/") and str(one["path"]).endswith(".jsonl"):
+            said.update(found.decode() for found in _LANGUAGE.findall(files.read_head(files.join(folder, str(one["path"])), _LOOKED_AT)))
+    return sorted(said & possible or possible)
+
+
+def size_category(records: int) -> str:
+    """A number of records in the Hub's classes: "n<1K", "1K<n<10K", ..., "n>1T"."""
+    steps = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
+    below = next((place for place in range(len(steps)) if records < 10 ** (3 + place)), None)
+    if below is None:
+        return f"n>{steps[-1]}"
+    return f"n<{steps[0]}" if below == 0 else f"{steps[below - 1]}<n<{steps[below]}"
+
+
+def _front_matter(job: Job, licence: str, languages: Sequence[str], counts: Mapping[str, int]) -> dict[str, Any]:
     """What the Hub reads of the card; `counts` has the records of every file."""
     recipe = job.recipe
+    rows = sum(counts.get(f"dialogues/{suite}/{split}.jsonl", 0) for suite in recipe.suites for split in SPLIT_FILES[:3])
     return {
         "pretty_name": f"{recipe.benchmark} by dialmill",
+        "language": list(languages),
         "license": _HUB_NAMES.get(licence, "other"),
-        "task_categories": ["text-generation"],
+        "size_categories": [size_category(rows)],
+        **_tasks(job, counts),
         "tags": ["task-oriented-dialogue", "robustness", "dialmill"],
         "configs": [
             {
@@ -82,6 +120,44 @@ def _front_matter(job: Job, licence: str, counts: Mapping[str, int]) -> dict[str
             if any(counts.get(_rows_path(suite, split)) for split in SPLIT_FILES)
         ],
     }
+
+
+def _tasks(job: Job, counts: Mapping[str, int]) -> dict[str, list[str]]:
+    """The Hub's words for what the data is for; files of examples with candidates make it a task of selection, whatever the benchmark."""
+    if any(release_parts(path) is not None for path in counts):
+        return {"task_categories": ["text-retrieval"], "task_ids": ["utterance-retrieval"]}
+    return {"task_categories": list(job.benchmark.task_categories), "task_ids": list(job.benchmark.task_ids)}
+
+
+def inner_cards(job: Job, manifest: Mapping[str, Any], languages: Sequence[str]) -> dict[str, str]:
+    """Cards of folders inside the output, path -> text: ``load_dataset("DIR/few_shot", SUITE)`` gives the few-shot training part of a suite, and
+    ``load_dataset("DIR/release", "subtask_1")`` the examples of a selection benchmark, not the conversations that they were cut from.
+
+    They are cards of their own since the datasets library reads all configs of one card by one kind of file, and those of the output are Parquet.
+    """
+    counts = {str(item["path"]): int(item["records"] or 0) for item in manifest["outputs"]}
+    few: dict[str, list[dict[str, str]]] = {}
+    for suite in job.recipe.suites:
+        if counts.get(f"few_shot/{suite}/train.jsonl"):
+            few[suite] = [{"split": "train", "path": f"{suite}/train.jsonl"}]
+    examples: dict[str, list[dict[str, str]]] = {}
+    for path in sorted(counts):
+        parts = release_parts(path)
+        if parts is not None and counts[path]:
+            examples.setdefault(f"subtask_{parts.subtask}", []).append({"split": parts.split, "path": path.removeprefix("release/")})
+    titles = {"few_shot": f"{job.recipe.benchmark}: few-shot training dialogues", "release": f"{job.recipe.benchmark}: examples by subtask"}
+    found = {}
+    for folder, configs in (("few_shot", few), ("release", dict(sorted(examples.items())))):
+        if configs:
+            front = {
+                "language": list(languages),
+                "license": _HUB_NAMES.get(binding_licence(job, manifest), "other"),
+                **_tasks(job, counts),
+                "configs": [{"config_name": name, "data_files": data} for name, data in configs.items()],
+            }
+            header = yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip()
+            found[f"{folder}/README.md"] = f"---\n{header}\n---\n\n# {titles[folder]}\n\nSee `README.md` of the folder above.\n"
+    return found
 
 
 def _sources(used: Iterable[Mapping[str, Any]], licence: str) -> list[str]:

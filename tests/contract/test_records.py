@@ -39,7 +39,7 @@ BUILDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
 }
 #: What a build says of itself.
-_ASIDE = frozenset({"manifest.json", "dataset_info.json", "README.md", "report.html"})
+_ASIDE = frozenset({"manifest.json", "croissant.json", "dataset_info.json", "README.md", "report.html"})
 
 
 def _without_lineage(value: Any) -> Any:

@@ -47,6 +47,7 @@ class Dstc9Track1(Benchmark):
     about = "DSTC9 Track 1: knowledge-seeking turns on MultiWOZ (or any corpus), snippet selection, grounded answers; unseen and spoken test data"
     paper = "Kim et al. (2021), Beyond Domain APIs: Task-oriented Conversational Modeling with Unstructured Knowledge Access Track in DSTC9"
 
+    task_categories, task_ids = ("text-retrieval", "text-generation"), ("document-retrieval", "dialogue-generation")
     kinds = KINDS
     compared = (LABELS, PREDICTIONS)
 

@@ -51,6 +51,7 @@ class CgodialFbd(Benchmark):
     about = "CGoDial, flow-based: dialogues along the tree of a flow, the user node to be told from noisy speech"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
+    task_categories, task_ids = ("text-classification",), ("intent-classification",)
     kinds = (
         FileKind("cgodial-fbd", ({ANY: [{"sys_response": ANY}]}, {ANY: [{"usr_query": ANY}]}), ("*.jsonasr.json",)),
         FileKind("cgodial-intents", (), (INTENTS,)),
