@@ -273,7 +273,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         )
         with files.create(files.join(output.temporary, "croissant.json")) as stream:
             stream.write(catalogue)
-        made["outputs"].append(manifest.entry("croissant.json", catalogue))
+        made["outputs"].append(manifest.entry("croissant.json", catalogue) | {"schema": "croissant", "records": 1})
         report.add(output.temporary, made)
         output.commit(manifest.encode(made))
         for warning in made["warnings"]:

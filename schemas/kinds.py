@@ -75,6 +75,7 @@ CORE = (
     FileKind("predictions-labels", ({"dialogue_id": ANY, "turn": ANY, "labels": ANY},), lines=True),
     FileKind("predictions-mwzeval", ({ANY: [{"response": ANY, "state": ANY}]}, {ANY: [{"response": ANY, "active_domains": ANY}]})),
     FileKind("predictions-ranking", ({"example_id": ANY, "candidates": ANY},), lines=True),
+    FileKind("croissant", ({"@context": ANY, "conformsTo": ANY, "distribution": ANY},), ("croissant.json",)),
     FileKind("manifest", ({"dialmill": ANY},), ("manifest.json",)),
     FileKind("dialogue", ({"dialogue_id": ANY, "turns": ANY, "lineage": ANY},)),
     FileKind("questions", ({"pairs": ANY}, {"language": ANY, "pairs": ANY}), exact=True),
