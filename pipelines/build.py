@@ -366,8 +366,7 @@ def summary(made_manifest: dict[str, Any], output: str) -> str:
     for suite in made_manifest["recipe"]["suites"]:
         counts = ", ".join(f"{split} {made.get(f'dialogues/{suite}/{split}.jsonl', 0):,}" for split in SPLIT_FILES)
         lines.append(f"{suite}: {counts}")
-    if told := manifest.located(made_manifest["notes"]):
-        lines.append(told)
+    lines += filter(None, (manifest.located(made_manifest["notes"]), manifest.linked(made_manifest["notes"])))
     rejected = sum(sum(stage["rejected"].values()) for stage in made_manifest["stages"] if stage["name"] in ("read", "filter", "split"))
     lines.append(f"rejected: {rejected:,} (reasons in {output}/rejects and {output}/README.md)")
     lines.append(f"written: {output}")

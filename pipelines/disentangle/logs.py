@@ -107,6 +107,11 @@ _SYSTEM = re.compile(
 )
 
 
+def without_codes(text: str) -> str:
+    """A text without the codes of colours, bold, italics and the like."""
+    return _CODES.sub("", text)
+
+
 def detect_clock(stamps: Iterable[tuple[int, int]]) -> Clock:
     """``"12h"`` where no stamp (hour, minute) has an hour above 12, as in the logs up to mid-2007; else ``"24h"``."""
     return "24h" if any(hour > 12 for hour, _ in stamps) else "12h"

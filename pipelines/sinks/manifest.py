@@ -91,7 +91,18 @@ def wording_warnings(counters: Counters) -> list[str]:
 _ABSENT, _SHORT = "listed_but_absent", "pool_short"
 #: Slot values that the input gives, and those of them that were found in their texts.
 _VALUES, _LOCATED = "slot_values", "slot_values_located"
-_OWN = (_ABSENT, _SHORT, _VALUES, _LOCATED)
+#: Messages of logs whose links are known, those of them that are predicted to answer the same message, and one of the same conversation.
+_LINKED, _FOUND, _NEAR = "links_known", "links_known_found", "links_known_near"
+_OWN = (_ABSENT, _SHORT, _VALUES, _LOCATED, _LINKED, _FOUND, _NEAR)
+
+
+def linked(notes: Mapping[str, int]) -> str:
+    """How many of the links that logs come with were predicted, in words; "" where they come with none."""
+    known, found, near = (notes.get(name, 0) for name in (_LINKED, _FOUND, _NEAR))
+    if not known:
+        return ""
+    shares = f"{found:,} linked alike ({found / known:.1%}), {near:,} into the same conversation ({near / known:.1%})"
+    return f"{known:,} messages with a known link: {shares}"
 
 
 def _unlocated(counters: Counters) -> list[str]:

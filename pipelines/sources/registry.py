@@ -12,6 +12,7 @@ from dialmill.pipelines.core.source import Source
 #: Built-in sources: name -> "module:Class" in this folder.
 _BUILT_IN = {
     "advising": "advising:Advising",
+    "chat_logs": "chat_logs:ChatLogs",
     "clinc": "clinc:Clinc",
     "convlab": "convlab:ConvLab",
     "crosswoz": "crosswoz:CrossWOZ",

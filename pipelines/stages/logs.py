@@ -64,6 +64,8 @@ class JoinLogs(Stage):
         read.out += 1
         yield from self._count_lines(log, first)
         links, sure = (annotated or [], {}) if self.recipe.links == "annotated" else predicted(log, self.recipe.model)
+        if annotated and self.recipe.links != "annotated":
+            self._score(annotated, links)
         if self.recipe.writes_links:
             text = "".join(f"{one} {other} -\n" for one, other in links).rstrip("\n").encode("ascii")
             order = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -125,6 +127,18 @@ class JoinLogs(Stage):
                 yield self._reject("lines", RecordError("unparsed", line.text), piece._replace(index=line.line + 1), f"{log.name}#{line.line}")
             else:
                 self.counters.reject("lines", f"no_message: {line.kind}")
+
+    def _score(self, known: Sequence[tuple[int, int]], predicted: Sequence[tuple[int, int]]) -> None:
+        """Counts the messages with a known link, those that are predicted to answer the same message, and those one of the same conversation."""
+        conversation: dict[int, int] = {}
+        for one, other in known:  # by message, so that what is answered has its conversation first
+            conversation[other] = conversation.setdefault(one, conversation.get(other, one))
+        answered = {other for _, other in known}
+        exact = {other for one, other in set(predicted) & set(known)}
+        near = {other for one, other in predicted if other in answered and conversation.get(one) == conversation[other]}
+        self.counters.note("links_known", len(answered))
+        self.counters.note("links_known_found", len(exact))
+        self.counters.note("links_known_near", len(exact | near))
 
     def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
         self.counters.reject(stage, error.reason)
