@@ -70,8 +70,9 @@ class ChatLogs(MessageSource):
             return "other" if side else None
         lines = [line.rstrip("\r") for line in head.lstrip("\ufeff").split("\n")[:_LOOKED_AT] if line.strip()][: None if len(head) < 4096 else -1]
         if path.endswith(".txt"):
-            # ZNC's form in a .txt file is a log as `ubuntu_irc` reads it.
-            return "dialogues" if _form(lines) in (_IRSSI, _WEECHAT) else None
+            # ZNC's form in a .txt file is a log as `ubuntu_irc` reads it, and so is whatever has the name of one of its files.
+            theirs = any(path.endswith(f".{form}.txt") for form in (*logs.VARIANTS, "annotation"))
+            return "dialogues" if not theirs and _form(lines) in (_IRSSI, _WEECHAT) else None
         return "dialogues" if _form(lines) is not None else None
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
