@@ -38,16 +38,22 @@ _QUESTION = re.compile(
     r"(?:what|who|whose|which|why|when|where|how|is|are|am|do|does|did|can|could|will|would|should|have|has|was|were)\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]?")
+#: Sources of our list whose talk is no question: it breaks off, or is meant for somebody else.
+_HALF, _ASIDE = frozenset({"half", "半句"}), frozenset({"aside", "旁话"})
+#: How often each manner is drawn where all are there: talk near the domain, sentences that break off, asides, other topics; cumulative.
+_MANNERS = (0.35, 0.55, 0.75, 1.0)
 _GENERAL = {"en": "general", "zh": "通用"}
 #: Words too common to say what a knowledge snippet is about.
 _COMMON = words("a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be")
 
 
 class Candidate(NamedTuple):
-    """An utterance with the source it comes from."""
+    """An utterance with the source it comes from, and the domains that it lies near: it is said where one of them is spoken of. () for talk
+    that fits anywhere."""
 
     text: str
     source: str
+    domains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,8 @@ class OutOfScope(DialoguePerturber):
     """Inserts out-of-scope user turns, each with a fallback answer that comes back to what the system had asked.
 
     Candidates that name a domain some system supports (`other_domain`), that a knowledge snippet answers (`knowledge_seeking`) or that hold a slot
-    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs.
+    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list a third is talk near the
+    domain that is spoken of, a fifth sentences that break off, a fifth asides, the rest other topics; the answer fits which it is.
     """
 
     texts: Annotated[
@@ -94,7 +101,7 @@ class OutOfScope(DialoguePerturber):
     ] = ""
 
     name: ClassVar[str] = "out_of_scope"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     inserts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -128,8 +135,10 @@ class OutOfScope(DialoguePerturber):
         inserted: dict[int, list[Pair]] = {}
         for gap in rng.sample(places, count):
             for _ in range(8):
-                one = rng.choice(pool)
+                one = _drawn(pool, _spoken_of(dialogue, gap), rng)
                 text = styled(one.text, dialogue, "user")
+                if one.source in _HALF and dialogue.language != "zh":
+                    text = text.rstrip(" .?!") + "..."  # it breaks off, and no full stop closes it
                 units = Cut(text, dialogue.language)
                 if text.casefold() not in said and not locator.keys(text, units):
                     said.add(text.casefold())
@@ -139,6 +148,33 @@ class OutOfScope(DialoguePerturber):
             return untouched(dialogue, "no_candidate_fits")
         made = insert(dialogue, inserted)
         return PerturbResult(made.turns, dialogue.goal, (), made.reasons)
+
+
+_SERVICE = re.compile(r"_\d+$")
+
+
+def _spoken_of(dialogue: Dialogue, gap: int) -> str:
+    """The domain that is spoken of before turn `gap`: of the last act that has one, else of what the user says next, else the dialogue's first; ""
+    where nothing tells."""
+    shared = frozenset({"general", "通用", "booking", ""})
+    for turn in (*reversed(dialogue.turns[:gap]), *dialogue.turns[gap:]):
+        for act in reversed(turn.acts):
+            if act.domain.lower() not in shared:
+                return _SERVICE.sub("", act.domain.lower())
+    return next((_SERVICE.sub("", domain.lower()) for domain in dialogue.domains), "")
+
+
+def _drawn(pool: tuple[Candidate, ...], domain: str, rng: Rng) -> Candidate:
+    """A candidate that fits where `domain` is spoken of: of one of the manners, and where the pool has none of it, of another."""
+    near = [one for one in pool if domain in one.domains]
+    half = [one for one in pool if one.source in _HALF]
+    aside = [one for one in pool if one.source in _ASIDE]
+    other = [one for one in pool if not one.domains and one.source not in _HALF | _ASIDE]
+    share = rng.random()
+    manners = (near, half, aside, other)
+    first = next(place for place, reached in enumerate(_MANNERS) if share < reached)
+    fitting = next((some for some in (*manners[first:], *reversed(manners[:first])) if some), list(pool))
+    return rng.choice(fitting)
 
 
 def classify(text: str, language: str, knowledge: str = "") -> str:
@@ -163,13 +199,14 @@ def classify(text: str, language: str, knowledge: str = "") -> str:
 def candidates(texts: str, language: str) -> tuple[Candidate, ...]:
     """All candidates of the given files ("|" between them), or of our own list, in file order, each text once."""
     found: dict[str, Candidate] = {}
-    listed = [Candidate(text, source) for source, text in rows(language, "out_of_scope")] if not texts else []
+    own = rows(language, "out_of_scope") if not texts else ()
+    listed = [Candidate(text, source, tuple(alternatives(near[0])) if near else ()) for source, text, *near in own]
     for path in filter(None, texts.split("|")):
         listed += _read(Path(path))
     for one in listed:
         text = " ".join(one.text.split())
         if text:
-            found.setdefault(_normal(text), Candidate(text, one.source))
+            found.setdefault(_normal(text), one._replace(text=text))
     return tuple(found.values())
 
 
@@ -263,15 +300,15 @@ def _pair(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator
     asked: tuple[Act, ...] = ()
     answer = fixed
     if not fixed:
-        answer, asked = _fallback(dialogue, gap, locator, rng)
+        answer, asked = _fallback(dialogue, gap, source, locator, rng)
     acts = (Act(FALLBACK, _GENERAL.get(dialogue.language, "general")), *asked)
     return Pair(text, answer, (OOS, OUT_OF_DOMAIN), (FALLBACK,), acts=acts, note=f"{OUT_OF_DOMAIN}, source {source}")
 
 
-def _fallback(dialogue: Dialogue, gap: int, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:
-    """What the system says, and the requests that it repeats."""
+def _fallback(dialogue: Dialogue, gap: int, source: str, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:
+    """What the system says to talk from `source`, and the requests that it repeats."""
     language = dialogue.language
-    sorry = styled(rng.choice(_answers(language, "sorry", "*")), dialogue, "system")
+    sorry = styled(rng.choice(_answers(language, "sorry", source) or _answers(language, "sorry", "*")), dialogue, "system")
     before = dialogue.turns[gap - 1] if gap else None
     options: list[tuple[str, tuple[Act, ...]]] = []
     if before is not None:
