@@ -61,8 +61,8 @@ class OutOfScope(DialoguePerturber):
     """Inserts out-of-scope user turns, each with a fallback answer that comes back to what the system had asked.
 
     Candidates that name a domain some system supports (`other_domain`), that a knowledge snippet answers (`knowledge_seeking`) or that hold a slot
-    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list a third is talk near the
-    domain that is spoken of, a fifth sentences that break off, a fifth asides, the rest other topics; the answer fits which it is.
+    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list a third is talk near
+    the domain that is spoken of, a fifth sentences that break off, a fifth asides, the rest other topics; the answer fits which it is.
     """
 
     texts: Annotated[
