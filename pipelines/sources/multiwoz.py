@@ -116,7 +116,7 @@ def _acts(label: str, slot: str, value: str) -> tuple[tuple[Act, ...], str | Non
         return (Act(act, domain),), None
     note = None
     if name not in SLOTS:
-        # Loaders are known to swap the two (case B31): told, and left as they are.
+        # Some copies of the corpus have slot and value in each other's place: counted, and left as they are.
         note = "slot_value_swapped" if slot_name(domain, value) in SLOTS - {"none"} else "slot_unknown"
     said = () if value == "?" or act == "request" else normalise.text_values(value)
     return tuple(Act(act, domain, name, one) for one in said or (None,)), note

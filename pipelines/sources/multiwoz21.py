@@ -199,7 +199,7 @@ def _state(domain: str, sections: Any, where: str) -> State:
 def _acts(turn: dict[str, Any], number: int, apart: list[Any], where: str, notes: Notes) -> tuple[Act, ...]:
     """The acts of a turn, from the turn itself or from the file of acts, which counts system turns from 1.
 
-    A turn whose label is empty, and a system turn without any, are noted (`acts_missing`, case B28); the official release labels no user turns.
+    A turn whose label is empty, and a system turn without any, are noted (`acts_missing`); the official release labels no user turns.
     """
     label = turn.get("dialog_act")
     where = f"{where}.dialog_act"

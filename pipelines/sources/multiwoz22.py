@@ -121,7 +121,7 @@ def _frame_claims(frames: list[Any], where: str, notes: Notes) -> Iterator[Claim
 
 
 def _acts(apart: list[Any], turn_id: str, text: str, notes: Notes) -> tuple[tuple[Act, ...], list[Claim]]:
-    """The acts of a turn and its spans, from the file of acts; a turn that isn't there is noted (`acts_missing`, case B28)."""
+    """The acts of a turn and its spans, from the file of acts; a turn that isn't there is noted (`acts_missing`)."""
     entry: Any = None
     for acts in apart:
         entry = take_if(acts, turn_id, dict, "dialogue acts") if type(acts) is dict else take(acts, turn_id, dict, "dialogue acts")

@@ -3,7 +3,7 @@
 - null, blank text and the corpus' words for "never talked about" ("not mentioned", "none") are no value;
 - every spelling of "I don't care" is ``dontcare``;
 - ``a|b`` (either is right) and ``a>b`` (the user moved from a to b) are two values;
-- true and false are ``yes`` and ``no``, numbers are their decimal digits (case B22);
+- true and false are ``yes`` and ``no``, numbers are their decimal digits, so that the same value of two files is equal;
 - text that went through a wrong code page is mended ("caf\u8068 jello" -> "caf\u00e9 jello"), in values only: an utterance is never touched;
 - blanks that Chinese word segmentation put into a value are taken out.
 

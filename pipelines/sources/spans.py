@@ -1,6 +1,6 @@
 """Where values stand: a corpus' own spans proved, and put right where they can be.
 
-Corpora count offsets in tokens or in characters, on the text as it is or on another tokenisation of it (cases B29, B30). Here every claim ("value v
+Corpora count offsets in tokens or in characters, on the text as it is or on another tokenisation of it. Here every claim ("value v
 stands at [start, end)") becomes character offsets and is proved: the text there must be the value, up to letter case, blanks and punctuation. A claim
 that fails is looked for by `perturbers.core.values.find_span`: first among the words it names ("center" for centre), then
 in the whole utterance, never inside a longer value. What is found nowhere is counted and left out.

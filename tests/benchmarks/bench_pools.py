@@ -1,4 +1,4 @@
-"""Pools at full size: 100 candidates for 100,000 examples out of a million utterances (case B45).
+"""Pools at full size: 100 candidates for 100,000 examples out of a million utterances.
 
 Run ``python -m tests.benchmarks.bench_pools``; ``--examples`` and ``--utterances`` make it smaller. Each shard of examples is written by the stage
 that a build runs, in one process and then in two, and the bytes are compared. The aim: under 10 minutes of CPU and 2 GB in any process.

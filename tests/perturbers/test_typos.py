@@ -89,10 +89,10 @@ def located(text: str, *values: tuple[str, str], number: int = 0) -> Turn:
 # ------------------------------------------------------------------ the named cases
 
 
-def test_b12_variants_differ_across_seeds_and_numbers_and_repeat_to_the_byte() -> None:
+def test_variants_differ_across_seeds_and_numbers_and_repeat_to_the_byte() -> None:
     text = "i need a cheap hotel in the north"
     for number in range(40):
-        source = dialogue(text, source_id=f"B12-{number}").replace(turns=(located(text, ("pricerange", "cheap"), ("area", "north")),))
+        source = dialogue(text, source_id=f"D{number}").replace(turns=(located(text, ("pricerange", "cheap"), ("area", "north")),))
         made = {(seed, variant): Typos().perturb(source, seed, variant) for seed in (1, 2) for variant in range(3)}
         for seed in (1, 2):
             assert len({made[seed, variant].turns[0].utterance for variant in range(3)}) == 3

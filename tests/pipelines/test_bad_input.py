@@ -285,7 +285,7 @@ def test_a_perturber_that_fails_on_one_dialogue_costs_its_variants(tmp_path: Pat
 
 
 def test_members_of_data_acts_and_lists_are_joined_outward(tmp_path: Path) -> None:
-    """Case B28: data has a, b, c; the lists name b and d."""
+    """The data has a, b and c; the lists name b and d."""
     corpus(tmp_path / "in", {name: talk(place) for place, name in enumerate("abc")}, val=["b"], test=["d"])
     made = plain("splits", [tmp_path / "in"], tmp_path / "out")
     assert {record.source_id for record in records(tmp_path / "out")} == {"a", "b", "c"}
@@ -293,7 +293,7 @@ def test_members_of_data_acts_and_lists_are_joined_outward(tmp_path: Path) -> No
 
 
 def test_nothing_perturbable_makes_no_variant_and_is_counted(tmp_path: Path) -> None:
-    """Case B14."""
+    """A dialogue whose turns are all too short to change is no variant of itself."""
     corpus(tmp_path / "in", {"short": ["17:30", "ok", "?", "ok"], "long": talk(1)})
     assert call("perturb", "--input", tmp_path / "in", "--with", "typos", "--output", tmp_path / "out", "--quiet").code == 0
     assert [record.source_id for record in records(tmp_path / "out", "typos")] == ["long"]
@@ -306,7 +306,7 @@ def test_nothing_perturbable_makes_no_variant_and_is_counted(tmp_path: Path) -> 
     [("ascii_only=true", {"café"}), ("max_words=50", {"long"}), ("require_system_end=true", {"open"}), ("min_turns=3", {"café", "long", "clean"})],
 )
 def test_filters_are_off_unless_asked_and_say_whom_they_refuse(setting: str, left: set[str], tmp_path: Path) -> None:
-    """Case B27."""
+    """Every filter that is set gives each dialogue it leaves out a reason and evidence."""
     corpus(
         tmp_path / "in",
         {"café": ["the café please", "yes"], "open": ["hello", "hello", "bye"], "long": ["word " * 60, "yes"], "clean": ["hello you", "yes"]},
@@ -320,7 +320,7 @@ def test_filters_are_off_unless_asked_and_say_whom_they_refuse(setting: str, lef
 
 
 def test_a_commercial_build_leaves_non_commercial_sources_out_and_counts_them(tmp_path: Path) -> None:
-    """Case B43."""
+    """The licence of one source would bind the whole mixture."""
     inputs = ["--input", DATA / "multiwoz21", DATA / "risawoz"]
     plain("splits", inputs[1:], tmp_path / "all")
     assert call("build", "splits", *inputs, "--output", tmp_path / "free", "--quiet", "--commercial").code == 0

@@ -171,7 +171,7 @@ def test_a_leak_is_found(english: Path, tmp_path: Path) -> None:
 
 
 def test_a_reply_that_is_a_snippet_s_body_is_told(english: Path) -> None:
-    """Case B32: labelled as no target, answered by a snippet."""
+    """A turn labelled as no target whose reply is word for word a snippet."""
     base = KnowledgeBase.from_dict({"hotel": {"0": {"name": "Elm", "docs": {"0": {"title": "Pets?", "body": "No pets are allowed here."}}}}})
     turns = [
         {"speaker": "U", "text": "Can I bring my dog?"},

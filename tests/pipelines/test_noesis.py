@@ -288,7 +288,7 @@ def test_advising_contexts_end_with_the_student(advising: Path) -> None:
             assert row["options-for-correct-answers"][0]["utterance"] in source[at][1]
             said = {key_hash(candidate_key(text)) for _, texts in source for text in texts}
             found = [option for option in row["options-for-next"] if key_hash(candidate_key(option["utterance"])) in said]
-            assert found == row["options-for-correct-answers"], "no other wording of the answer, and nothing else that was said (case B09)"
+            assert found == row["options-for-correct-answers"], "no other wording of the answer, and nothing else that was said"
 
 
 def test_advising_training_forms(advising: Path) -> None:

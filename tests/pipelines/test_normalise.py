@@ -84,7 +84,7 @@ def test_word_segmentation(segmented: str, whole: str) -> None:
     ],
 )
 def test_json_values_become_strings(value: object, expected: tuple[str, ...]) -> None:
-    """Case B22."""
+    """Booleans and numbers become the words that other files have for them."""
     assert normalise.values(value, "x") == expected
 
 

@@ -159,7 +159,7 @@ def test_the_official_layout_keeps_acts_apart() -> None:
 
 
 def test_membership_is_an_outer_join() -> None:
-    """Case B28: data {a, b, c}, acts {a, c}, list {b, d}."""
+    """The data has a, b and c, the acts a and c, a list b and d: nothing of the data is lost, what is missing is counted."""
     record = _record()
     for turn in record["log"]:
         del turn["dialog_act"]
@@ -222,7 +222,7 @@ def test_acts_that_are_bare_strings_are_kept_and_noted() -> None:
 
 
 def test_swapped_slot_and_value_are_told_and_left() -> None:
-    """Case B31."""
+    """Some copies of the corpus have slot and value in each other's place."""
     record = _record()
     record["log"][0]["dialog_act"] = {"Hotel-Inform": [["cheap", "pricerange"], ["Colour", "red"]]}
     dialogue = parse(SOURCE, record)

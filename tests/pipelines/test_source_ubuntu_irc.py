@@ -1,4 +1,4 @@
-"""Logs as a source: forms, line counts, links, places (cases B01, B02, B35, B42)."""
+"""Logs as a source: forms, line counts, links, places."""
 
 from __future__ import annotations
 

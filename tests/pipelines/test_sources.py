@@ -1,4 +1,4 @@
-"""What all sources share: cutting files into pieces, and the errors a user sees (cases B22, B39, B42)."""
+"""What all sources share: cutting files into pieces, and the errors a user sees."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_record_at_fault_is_told_by_reason(data: bytes, reason: str, evidence:
 
 
 def test_one_bad_record_leaves_the_file_readable() -> None:
-    """Case B39: NaN and lone surrogates are one record's fault."""
+    """NaN and lone surrogates are one record's fault."""
     items = dict(base.json_object_items("f.json", b'{"a": {"x": NaN}, "b": {"x": 1}, "c": {"x": "\\ud800"}}'))
     assert base.load_record(items["b"]) == {"x": 1}
     for key, reason in (("a", "bad_number"), ("c", "lone_surrogate")):

@@ -26,7 +26,7 @@ def test_tokens_are_those_of_split(text: str) -> None:
 
 
 def test_both_conventions_give_the_same_span() -> None:
-    """Case B29: inclusive tokens and exclusive characters."""
+    """MultiWOZ 2.1 has token offsets with inclusive ends, 2.2 character offsets with exclusive ones."""
     text = "I want the elm house please"
     from_21 = settle(text, [_claim("elm house", *Tokens(text).place(3, 4))])
     from_22 = settle(text, [_claim("elm house", 11, 20)])
@@ -64,7 +64,7 @@ def test_offsets_out_of_range_or_in_the_wrong_order(start: int, end: int) -> Non
 
 
 def test_not_inside_a_longer_name() -> None:
-    """Case B30: the area is the second north."""
+    """The area is the second north, the first is part of the name."""
     text = "The north star inn is in the north of town."
     for claims in (
         [_claim("north", slot="area"), _claim("north star inn")],

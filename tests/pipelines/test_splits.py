@@ -146,7 +146,7 @@ def test_modes_are_obeyed(tmp_path: Path) -> None:
 
 
 def test_copies_stay_together_in_hash_splits_and_are_counted_in_official_ones(tmp_path: Path) -> None:
-    """Case B11: d9 is d7 in capitals, d8 nearly d7."""
+    """d9 is d7 in capitals, d8 nearly d7."""
     long = [line for number in (50, 51, 52) for line in talk(number)]
     near = [*long[:-1], long[-1] + " indeed"]
     dialogues = {f"d{number}": talk(number) for number in range(7)} | {"d7": long, "d8": near, "d9": [text.upper() for text in long]}

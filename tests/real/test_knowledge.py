@@ -25,7 +25,7 @@ def track(real: Path) -> Path:
 def test_the_bases_are_read_whole(track: Path) -> None:
     train, test = load(str(track / "data/knowledge.json")), load(str(track / "data_eval/knowledge.json"))
     assert (len(train), len(test)) == (2900, 12039)
-    assert (len(train.repeated), len(test.repeated)) == (2, 34), "1 and 17 entities hold a title twice (case B33)"
+    assert (len(train.repeated), len(test.repeated)) == (2, 34), "1 and 17 entities hold a title twice"
     assert all(test.find(one.domain, one.entity_id, one.doc_id) == one for one in train.snippets())
     for base in (train, test):
         allowed, refused = usable(base, "en")

@@ -61,7 +61,7 @@ def test_bytes_do_not_depend_on_how_rows_arrive(cuts: tuple[int, ...]) -> None:
 
 
 def test_shards_with_empty_lists_have_the_types_of_the_others() -> None:
-    """B23: a shard whose lists are all empty reads as list<null> where types are guessed."""
+    """A shard whose lists are all empty reads as list<null> where types are guessed."""
     schema = arrow_schema(params=SCHEMA_PARAMS)
     bare = complete_params(good("dialogue")[1], SCHEMA_PARAMS)
     shards = [pq.read_table(io.BytesIO(written(shard, schema))) for shard in ([bare] * 3, records(1), [])]
@@ -70,7 +70,7 @@ def test_shards_with_empty_lists_have_the_types_of_the_others() -> None:
 
 
 def test_missing_keys_become_null() -> None:
-    """B24."""
+    """A key that only some records of a shard have would otherwise be missing from its columns."""
     schema = arrow_schema("reject")
     rows = list(read_rows(io.BytesIO(written([{"stage": "read", "reason": "x"}, good("reject")[0]], schema))))
     assert rows[0]["index"] is None and rows[0]["stage"] == "read"
@@ -79,7 +79,7 @@ def test_missing_keys_become_null() -> None:
 
 @pytest.mark.parametrize("value", [1408, True, ["1408"], {"a": 1}])
 def test_values_of_another_type_are_refused_by_name(value: Any) -> None:
-    """B22: nothing is converted silently."""
+    """Nothing is converted silently."""
     schema = arrow_schema()
     record = {**good("dialogue")[1], "domains": ["hotel", value]}
     with pytest.raises(ValueError, match=r"record D2/standard/0, field domains"):

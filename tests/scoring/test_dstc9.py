@@ -1,4 +1,4 @@
-"""DSTC9 Track 1: charging for detection, ids of mixed types (B05), lengths (B40), short answers (B41), several systems."""
+"""DSTC9 Track 1: charging for detection, ids of mixed types, files of another length, short answers, several systems."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_ids_as_text_match_and_officially_do_not(tmp_path: Path) -> None:
     labels, guesses = [_target(("hotel", 1, 0)), _target(("taxi", "*", 1))], [_target(("hotel", "1", "0")), _target(("taxi", "*", 1))]
     assert _score(tmp_path, labels, guesses)["metrics"]["selection"]["r@1"] == 1
     assert _score(tmp_path, labels, guesses, official=True)["metrics"]["selection"]["r@1"] == 0.5
-    # Entity 1 is not entity 11 (B04).
+    # Entity 1 is not entity 11: ids are compared whole.
     assert _score(tmp_path, labels[:1], [_target(("hotel", 11, 0))])["metrics"]["selection"]["r@1"] == 0
 
 

@@ -92,7 +92,7 @@ def test_damaged_packaged_weights_are_refused(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("code", ["en_GB", "en-gb", "EN-GB"])
 def test_language_codes(code: str) -> None:
-    """Case B37."""
+    """A voice is found by its language code whatever its case and separator."""
     need("py_nanotts")
     assert choose_voices(registry.open_tts("pico", Cache(None)), "en", code) == ("en-gb",)
 

@@ -71,7 +71,7 @@ def test_chinese(written: str, said: str) -> None:
 
 
 def test_style_is_no_difference() -> None:
-    """Case B21: number and spelling style."""
+    """Figures or words, British or American: the spoken form is one."""
     assert spoken("table for five at half past six in the centre", "en") == spoken("Table for 5 at half past 6 in the center!", "en")
     assert spoken("二十五元", "zh") == spoken("25元", "zh")
 
@@ -79,7 +79,7 @@ def test_style_is_no_difference() -> None:
 @pytest.mark.parametrize("text", ["", "?!", ":-)", "…", "👍"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nothing_to_say(text: str, language: str) -> None:
-    """Case B38."""
+    """Text without a word is not synthesised."""
     assert words(text, language) == ()
     assert speakable(text, language) == ""
 

@@ -27,7 +27,7 @@ def check(made: Turn, language: str = "en") -> None:
 @pytest.mark.parametrize(
     ("text", "values", "transcript", "utterance", "spans"),
     [
-        # Case B18: the value is heard in pieces.
+        # The value is transcribed as other words than its own.
         ("find a guesthouse in the north", ["guesthouse", "north"], "Find a guest how is in the north.",
          "Find a guest how is in the north.", [("guest how is", "changed"), ("north", "kept")]),
         # Another writing of the same words is no error: the value is kept.
@@ -90,7 +90,7 @@ def test_errors_are_the_distance(one: list[str], other: list[str]) -> None:
 
 
 def test_raw_and_normalised() -> None:
-    """Case B21."""
+    """Case, punctuation and the writing of numbers count in the raw rate alone."""
     reference, heard = "table for five at 6:30 in the centre", "Table for 5 at six thirty in the center."
     assert raw_errors(reference, heard, "en").total > 3 > errors(reference, heard, "en").total == 0
     assert raw_errors("二十五元", "25元", "zh").total == 3
