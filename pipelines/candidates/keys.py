@@ -13,6 +13,7 @@ from dialmill.perturbers.core.distance import distance
 from numpy.typing import NDArray
 
 _SPEAKERS = re.compile(r"\b(?:participant_\d+|speaker \d+)\b")
+_ADDRESSES = re.compile(r"\b(?:participant_\d+|speaker \d+)\b(?:[:,](?=\s|$))?", re.I)
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 _BLANKS = re.compile(r"\s+")
 _WORDS = re.compile(r"\w+")
@@ -29,7 +30,8 @@ def candidate_key(text: str) -> str:
     if "participant_" in folded or "speaker " in folded:
         folded = _SPEAKERS.sub(" ", folded)
     key = _BLANKS.sub(" ", _PUNCTUATION.sub("", folded)).strip()
-    return key or _BLANKS.sub(" ", text).strip()
+    # Whom a text of marks alone addresses is no part of it either, or two would be the same once their names are.
+    return key or _BLANKS.sub(" ", _ADDRESSES.sub(" ", text)).strip() or _BLANKS.sub(" ", text).strip()
 
 
 def says_nothing(text: str) -> bool:
@@ -76,7 +78,8 @@ def slips(one: str, other: str) -> bool:
     """Whether two short keys differ by no more than a slip of the keyboard or two. Another number is another thing, and no slip."""
     if max(len(one), len(other)) > SHORT or numbers_in(one) != numbers_in(other):
         return False
-    allowed = 0 if len(one) < 5 else 1 if len(one) < 12 else 2
+    shorter = min(len(one), len(other))
+    allowed = 0 if shorter < 5 else 1 if shorter < 12 else 2
     return abs(len(one) - len(other)) <= allowed and distance(one, other) <= allowed
 
 

@@ -27,6 +27,7 @@ def test_the_key_of_a_candidate() -> None:
     same = ["Thanks!", "thanks!  ", "THANKS !", "ｔｈａｎｋｓ", "thanks...", "participant_3: thanks"]
     assert {candidate_key(text) for text in same} == {"thanks"}
     assert candidate_key(" :-) ") == ":-)" != candidate_key(":-(")
+    assert candidate_key("participant_3: :)") == candidate_key("participant_0: :)") == candidate_key(":)") == ":)"
     assert candidate_key("don't") == candidate_key("dont")
     assert key_hash("re boot") == key_hash("reboot") != key_hash("rebots")
 
@@ -39,6 +40,7 @@ def test_the_key_of_a_candidate() -> None:
         ("try the other cable first please", "please try the other cable first", True),
         ("yes", "yep", False),
         ("no", "on", False),
+        ("hmmm", "hummm", False),
     ],
 )
 def test_nearly_equal(one: str, other: str, near: bool) -> None:
