@@ -250,6 +250,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
             raise DialmillError("\n".join(sorted(counters.faults)))
         counters.check()
         _check_readable(job, counters)
+        _check_useful(job, counters)
         outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
         exported = list(export.export(job.exports, output.temporary, job.recipe.suites, output.temporary, f"{EXPORTS}/"))
         outputs += exported
@@ -290,6 +291,38 @@ def _check_readable(job: Job, counters: Counters) -> None:
         raise DialmillError(
             f"none of the {read.entered:,} records could be read as {formats} ({reasons}); is it another format? name it with --format"
         )
+
+
+#: Reasons that are no property of a record but of the run: an engine that is broken, a fault of ours.
+_FAILURES = ("perturber_failed", "invalid_record", "asr_failed", "tts_failed")
+
+
+def _check_useful(job: Job, counters: Counters) -> None:
+    """A run of which nothing is left, or most of a suite was lost to failures of one kind, is no run to be taken for done."""
+    for name, what, key in (("filter", "passed the filters", "the keys of filters"), ("split", "got a split", "sizes and splits")):
+        count = counters.stage(name)
+        if count.entered and not count.out:
+            reasons = ", ".join(f"{reason} {number:,}" for reason, number in sorted(count.rejected.items(), key=lambda item: -item[1]))
+            raise DialmillError(
+                f"none of the {count.entered:,} dialogues {what} ({reasons}), so that nothing would be left;"
+                f" `dialmill list recipe {job.recipe.benchmark}` explains {key}"
+            )
+    for suite in job.recipe.suites:
+        count = counters.stage(suite)
+        wanted = count.entered + count.made
+        for reason in _FAILURES:
+            lost = count.rejected.get(reason, 0)
+            if wanted and lost > job.recipe.max_failures * wanted:
+                raise DialmillError(
+                    f"suite {suite} lost {lost:,} of {wanted:,} records to one kind of failure ({reason}), more than the"
+                    f" {job.recipe.max_failures:.0%} that max_failures allows; {_first_failure(counters, suite, reason)}"
+                )
+
+
+def _first_failure(counters: Counters, suite: str, reason: str) -> str:
+    """What is known of the first of some failures."""
+    said = counters.failures.get(f"{suite}\n{reason}", "")
+    return f"the first: {said}" if said else "mend what fails, or raise max_failures with --set"
 
 
 def _finish_files(job: Job, folder: str, counters: Counters) -> list[dict[str, Any]]:

@@ -36,8 +36,9 @@ class Counters(msgspec.Struct):
     `notes` counts remarks about the input ("span_mismatch"); `donor_wordings` turns that took the wording of another dialogue's turn, by suite, their
     own split and that one's ("" for none); `model_fallbacks` questions that rules worded in place of a language model, by suite and why.
     `inputs` and `parts` list the files read and written, `faults` the inputs that can't be used, `overlap` the dialogues that stand in two splits,
-    `audit` what blind rankers find in each file of candidate sets, `word_errors` the sums of recognition errors by suite, language and condition
-    ("speech\\nen\\nnoise\\npink"), `difficulty` the sums of novelty and distance by suite ("typos\\nchanged").
+    `failures` is one failure of each kind by suite ("speech\\nasr_failed"), `audit` what blind rankers find in each file of candidate sets,
+    `word_errors` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink"), `difficulty` those of novelty and
+    distance by suite ("typos\\nchanged").
     """
 
     stages: dict[str, StageCount] = {}
@@ -48,6 +49,7 @@ class Counters(msgspec.Struct):
     audit: dict[str, dict[str, int]] = {}
     word_errors: dict[str, dict[str, int]] = {}
     difficulty: dict[str, dict[str, int]] = {}
+    failures: dict[str, str] = {}
     inputs: list[dict[str, Any]] = []
     parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
     faults: list[str] = []
@@ -94,6 +96,8 @@ class Counters(msgspec.Struct):
         ):
             for key, sums in others.items():
                 _add(ours.setdefault(key, {}), sums)
+        for key, said in other.failures.items():
+            self.failures[key] = min(said, self.failures.get(key, said))
         self.inputs += other.inputs
         self.parts += other.parts
         self.faults += other.faults

@@ -196,6 +196,16 @@ class Recipe:
             examples=[["tracker"]],
         ),
     ] = field(default_factory=lambda: ["auto"])
+    max_failures: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="the share of a suite's records that may be lost to failures of one kind (an engine that breaks) before the run is given up",
+            examples=[0.9],
+            extra={"unit": "share of records"},
+        ),
+    ] = 0.5
     # release
     held_out_labels: Annotated[bool, Meta(description="a release without the labels of its test split, and those beside it")] = False
     keep_audio: Annotated[bool, Meta(description="leaves the audio of speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav")] = False

@@ -60,6 +60,8 @@ class Perturb(Stage):
                 if isinstance(made, Skipped):
                     reason, _, evidence = made.reason.partition(": ")
                     self.counters.reject(name, reason)
+                    if evidence:
+                        self.counters.failures[f"{name}\n{reason}"] = min(evidence, self.counters.failures.get(f"{name}\n{reason}", evidence))[:300]
                     yield element.reject(name, reason, evidence or source.turns[0].utterance, name, variant)
                     continue
                 record = made.record

@@ -88,3 +88,22 @@ def test_a_limited_run_takes_the_same_sample_each_time(tmp_path: Path) -> None:
     assert {one["reason"] for one in rejected} == {"over_limit"}
     with pytest.raises(UsageError, match="limit"):
         benchmarks.load_recipe("splits", None, ["limit=0"])
+
+
+def test_a_run_of_which_nothing_is_left_fails(tmp_path: Path) -> None:
+    words = ["build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--quiet"]
+    filtered = call(*words, "--set", "min_turns=999")
+    assert filtered.code == 1 and "passed the filters" in filtered.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_suite_that_is_mostly_lost_to_failures_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the engine is out of order")
+
+    monkeypatch.setattr("dialmill.perturbers.typing.typos.Typos.draw", broken)
+    words = ["perturb", "--input", DATA / "multiwoz21", "--with", "typos", "--output", tmp_path / "out", "--quiet"]
+    said = call(*words)
+    assert said.code == 1 and "suite typos lost" in said.err and "out of order" in said.err and "max_failures" in said.err
+    assert not (tmp_path / "out").exists()
+    assert call(*words, "--set", "max_failures=1").code == 0
