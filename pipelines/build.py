@@ -255,7 +255,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         exported = list(export.export(job.exports, output.temporary, job.recipe.suites, output.temporary, f"{EXPORTS}/"))
         outputs += exported
         made = manifest.make(job, counters, layout, outputs, found)
-        made["warnings"] += export.nothing_exported(exported, f"{EXPORTS}/")
+        made["warnings"] += export.nothing_exported(job.exports, job.recipe.suites, exported, f"{EXPORTS}/")
         languages = card.languages_of(job, output.temporary, outputs)
         card_text = card.make(job, made, languages).encode()
         inner = {path: text.encode() for path, text in card.inner_cards(job, made, languages).items()}

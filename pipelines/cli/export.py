@@ -87,7 +87,7 @@ def export_folder(folder: str, names: Sequence[str], output: str, suites: Sequen
             "stages": [],
             "outputs": outputs,
             "overlap": source["overlap"],
-            "warnings": writing.nothing_exported(outputs),
+            "warnings": writing.nothing_exported(names, suites or known, outputs),
         }
         target.commit(manifests.encode(made))
     return made

@@ -92,6 +92,8 @@ class Exporter(ABC):
     about: ClassVar[str]  #: one line for `dialmill list exporters`
     #: The source that reads what it writes, "" where none does.
     reads_back: ClassVar[str] = ""
+    #: Whether the format has a place for the labels of a record, so that what is read back is the record; else it is its texts.
+    keeps_labels: ClassVar[bool] = True
     #: Whether it writes tasks, which are nothing without the labels of the test split.
     needs_labels: ClassVar[bool] = False
 

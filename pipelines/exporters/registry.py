@@ -11,6 +11,9 @@ from dialmill.pipelines.core.exporter import Exporter
 #: Built-in exporters: name -> "module:Class" in this folder.
 _BUILT_IN = {
     "convlab": "convlab:ConvLabExporter",
+    "inspect": "harness:InspectExporter",
+    "lm-eval": "harness:LmEvalExporter",
+    "messages": "messages:MessagesExporter",
     "multiwoz21": "multiwoz21:MultiWoz21Exporter",
     "multiwoz22": "multiwoz22:MultiWoz22Exporter",
     "sgd": "sgd:SchemaGuidedExporter",

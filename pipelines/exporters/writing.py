@@ -49,13 +49,13 @@ def _write(folder: str, path: str, schema: str | None, counted: bool, chunks: It
     return {"path": path, "sha256": hasher.hexdigest(), "bytes": size, "records": records if counted else None, "schema": schema}
 
 
-def nothing_exported(outputs: Iterable[dict[str, Any]], prefix: str = "") -> list[str]:
-    """Warnings about exports that hold no record."""
-    sums: dict[tuple[str, str], int] = {}
+def nothing_exported(names: Sequence[str], suites: Sequence[str], outputs: Iterable[dict[str, Any]], prefix: str = "") -> list[str]:
+    """Warnings about exports that hold no record, given the manifest's lines of files."""
+    sums = {(name, suite): 0 for name in names for suite in suites}
     for one in outputs:
         if one["path"].startswith(prefix):
             name, suite = one["path"].removeprefix(prefix).split("/")[:2]
-            sums[name, suite] = sums.get((name, suite), 0) + (one["records"] or 0)
+            sums[name, suite] += one["records"] or 0
     return [f"export {name}: suite {suite} has nothing that this format holds" for (name, suite), total in sums.items() if not total]
 
 

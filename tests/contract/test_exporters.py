@@ -12,8 +12,9 @@ import pytest
 from dialmill.pipelines.build import make_job, run
 from dialmill.pipelines.cli.verify import verify_folder
 from dialmill.pipelines.core.carried import KEY
-from dialmill.pipelines.core.exporter import Suite
+from dialmill.pipelines.core.exporter import SPLITS, Suite
 from dialmill.pipelines.exporters import registry, writing
+from dialmill.pipelines.exporters.tasks.tracking import score_acts, score_state
 from dialmill.schemas import Dialogue
 
 import dialmill as dm
@@ -22,7 +23,8 @@ from tests.pipelines.tools import DATA, call, hashes
 #: Corpora of both languages; Taskmaster's dialogues don't always begin with the user or end with the system, SGD's ids have a part of the corpus.
 CORPORA = ("multiwoz21", "risawoz", "sgd", "taskmaster", "crosswoz")
 WITH = ("typos", "disfluency+speech:engine=text,wer=0.4", "out_of_scope")
-ROUND_TRIPS = [name for name in registry.names() if registry.get(name).reads_back]
+ROUND_TRIPS = [name for name in registry.names() if registry.get(name).reads_back and registry.get(name).keeps_labels]
+TASKS = ("inspect", "lm-eval")
 
 
 @pytest.fixture(scope="module", params=CORPORA)
@@ -62,7 +64,7 @@ def test_what_is_read_back_is_the_record(built: Path, name: str) -> None:
     assert compared > 50
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", [name for name in registry.names() if name not in TASKS])
 def test_ids_are_the_sources_and_numbered_where_there_are_variants(built: Path, name: str) -> None:
     for suite in suites(built):
         exported = Suite(str(built), suite)
@@ -84,8 +86,79 @@ def exported_ids(folder: Path, name: str) -> Iterator[str]:
     elif name in ("multiwoz22", "sgd"):
         for path in sorted(folder.rglob("dialogues_*.json")):
             yield from (one["dialogue_id"] for one in json.loads(path.read_bytes()))
+    elif name == "messages":
+        yield from (line["id"] for path in sorted(folder.glob("*.jsonl")) for line in json_lines(path))
     else:
         raise AssertionError(f"say here how the ids of {name} are found")
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """The records of a JSONL file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_chats_are_read_back_turn_by_turn(built: Path) -> None:
+    for suite in suites(built):
+        exported = Suite(str(built), suite)
+        wanted = {exported.exported_id(one): [(turn.speaker, turn.utterance) for turn in one.turns if turn.utterance] for one in exported.records()}
+        read = {one.source_id: [(turn.speaker, turn.utterance) for turn in one.turns] for one in dm.read(built / "export" / "messages" / suite)}
+        assert read == wanted
+
+
+def test_what_came_as_messages_goes_as_it_came_but_for_what_was_perturbed(tmp_path: Path) -> None:
+    source = DATA / "messages" / "support.jsonl"
+    words = ("perturb", "--input", source, "--with", "typos:rate=0.5", "--output", tmp_path / "out", "--export", "messages", "--quiet")
+    done = call(*words)
+    assert done.code == 0, done.err
+    came = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+    for suite in ("standard", "typos"):
+        went = [one for path in sorted((tmp_path / "out" / "export" / "messages" / suite).glob("*.jsonl")) for one in json_lines(path)]
+        if suite == "standard":
+            assert sorted(map(json.dumps, went)) == sorted(json.dumps(one) for one in came)
+        else:
+            told = [[message for message in one["messages"] if message["role"] != "user"] for one in went]
+            assert all([message for message in one["messages"] if message["role"] != "user"] in told for one in came)
+            assert len(went) == len(came) and went != came and all(one.keys() == came[0].keys() for one in went)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_tasks_ask_for_every_state_and_every_action_of_the_perturbed_text(built: Path, name: str) -> None:
+    for suite in suites(built):
+        exported = Suite(str(built), suite)
+        folder = built / "export" / name / suite
+        records = {exported.exported_id(one): one for one in exported.records()}
+        for task, score in (("dst", score_state), ("next_action", score_acts)):
+            samples = [
+                one for split in SPLITS if (folder / f"{task}.{split}.jsonl").is_file() for one in json_lines(folder / f"{task}.{split}.jsonl")
+            ]
+            assert len({one["id"] for one in samples}) == len(samples)
+            asked: dict[str, int] = {}
+            for one in samples:
+                about = one.get("metadata", one)
+                asked[about["dialogue_id"]] = asked.get(about["dialogue_id"], 0) + 1
+                record = records[about["dialogue_id"]]
+                given = record.turns[: about["turn"] + 1]
+                text = one["prompt"] if name == "lm-eval" else "\n".join(message["content"] for message in one["input"])
+                assert all(turn.utterance in text for turn in given)
+                assert set(score(one["target"], one["target"]).values()) == {1.0}
+                assert set(score("no idea", one["target"]).values()) == {0.0}
+            for key, record in records.items():
+                users = sum(turn.speaker == "user" for turn in record.turns) if any(turn.state for turn in record.turns) else 0
+                first = next((number for number, turn in enumerate(record.turns) if turn.speaker == "user"), 0)
+                acting = sum(turn.speaker == "system" and bool(turn.acts) for turn in record.turns[first:])
+                assert asked.get(key, 0) == (users if task == "dst" else acting)
+
+
+def test_answers_are_scored_by_slots_and_acts() -> None:
+    gold = '{"hotel": {"area": ["centre", "center"], "stars": ["4"]}}'
+    assert score_state('The state is {"Hotel": {"area": "Center", "stars": 4}}.', gold) == {"joint_goal_accuracy": 1.0, "slot_f1": 1.0}
+    assert score_state('{"hotel": {"area": "centre"}}', gold) == {"joint_goal_accuracy": 0.0, "slot_f1": pytest.approx(2 / 3)}
+    assert score_state('{"hotel": {"area": "centre", "stars": "4", "type": "hotel"}}', gold)["joint_goal_accuracy"] == 0.0
+    assert score_state("{}", "{}")["joint_goal_accuracy"] == 1.0 and score_state("", "{}")["joint_goal_accuracy"] == 0.0
+    assert score_acts('[["inform", "hotel", "name"]]', '[["inform", "hotel", "name"], ["request", "hotel", "area"]]') == {
+        "exact_match": 0.0,
+        "act_f1": pytest.approx(2 / 3),
+    }
 
 
 def test_an_export_is_in_the_manifest_and_verified(built: Path) -> None:
@@ -133,6 +206,9 @@ def test_what_the_formats_themselves_say_is_most_of_it(built: Path, tmp_path: Pa
 def test_held_out_labels_and_unknown_names_are_refused_before_any_work(tmp_path: Path) -> None:
     done = call("perturb", "--input", DATA / "multiwoz21", "--with", "typos", "--output", tmp_path / "out", "--export", "rasp")
     assert done.code == 2 and "convlab" in done.err and "rasp" in done.err
+    words = ("build", "splits", "--input", DATA / "sgd", "--set", "held_out_labels=true", "--output", tmp_path / "out", "--export", "inspect")
+    done = call(*words)
+    assert done.code == 2 and "held out" in done.err
     assert call("export", tmp_path, "--to", "convlab", "--output", tmp_path / "x").code == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -160,7 +236,7 @@ def test_ids_of_convlab_are_as_its_check_wants_them(built: Path) -> None:
 def test_a_suite_of_nothing_is_warned_about(tmp_path: Path) -> None:
     (tmp_path / "dialogues" / "none").mkdir(parents=True)
     made = list(writing.export(registry.names(), str(tmp_path), ["none"], str(tmp_path / "x")))
-    assert len(writing.nothing_exported(made)) == len(registry.names())
+    assert len(writing.nothing_exported(registry.names(), ["none"], made)) == len(registry.names())
 
 
 def test_without_the_option_nothing_is_exported(tmp_path: Path) -> None:
