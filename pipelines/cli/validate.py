@@ -19,11 +19,14 @@ from dialmill.pipelines.cli.options import add_output_options, local
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.sources.dialmill import Dialmill
 from dialmill.pipelines.sources.trial import Trial, try_file
 from dialmill.schemas.validate import Report, names, validate_file
 
 #: Files that are looked at in a folder, and those that are where a source knows them.
 _KNOWN, _OF_SOURCES = {".json", ".jsonl", ".parquet", ".zip", ".yaml", ".yml"}, {".txt", ".tsv", ".csv", ""}
+#: Files of records, whose kind is supposed where their content tells none.
+_RECORDS = {".jsonl", ".ndjson", ".parquet"}
 #: Records that a source can't read and that are told one by one.
 _SHOWN = 20
 
@@ -132,12 +135,16 @@ def _unpacked(path: Path, schema: str | None) -> Iterator[dict[str, Path] | None
 
 def _tried(path: str, report: Report, schema: str | None) -> Checked | None:
     """What reading through a source says of a file that isn't of any schema's kind; None where a schema is for it, or no source knows it."""
-    if schema is not None or (report.schema is not None and not report.unknown):
+    # Lines and tables that nothing tells count as our own records; where they are none, they may be a source's.
+    supposed = not report.ok and Path(path).suffix in _RECORDS
+    if schema is not None or (report.schema is not None and not report.unknown and not supposed):
         return None
     try:
         trial = try_file(path)
     except InputError as error:
-        return Checked([], [str(error)])
+        return None if supposed else Checked([], [str(error)])
+    if supposed and (trial is None or not trial.records or trial.source == Dialmill.name):
+        return None
     return None if trial is None else Checked(*_told(path, trial))
 
 
