@@ -12,6 +12,7 @@ from dialmill.perturbers.rewording.composer.compose import compose, speaker
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Refusal
 from dialmill.perturbers.rewording.wordings import state_before
 from dialmill.schemas import Dialogue, Edit, Span, Turn, apply_edits
+from dialmill.schemas.dialogue import SpanStatus
 from dialmill.schemas.edits import minimal_edits
 
 #: How often a turn is composed until it fits.
@@ -106,7 +107,9 @@ def _moved(view: View, made: Composed, span: Span) -> Span | None:
     if span.value == "dontcare" or kind == "dontcare":
         for signal in signals(made.text, view.language, Cut(made.text, view.language)):
             if signal.kind == "dontcare":
-                return span.replace(start=signal.start, end=signal.end, text=made.text[signal.start : signal.end], status="changed")
+                shown = made.text[signal.start : signal.end]
+                status: SpanStatus = span.status if shown == span.text else "changed"
+                return span.replace(start=signal.start, end=signal.end, text=shown, status=status)
         return None
     key = (span.domain, span.slot, span.value)
     for place in view.locator.locate(made.text):
