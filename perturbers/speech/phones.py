@@ -101,7 +101,7 @@ class Lexicon:
         """
         self._phones = {word: tuple(text.split()) for word, text in phones.items()}
         self._costs = {tuple(pair.split()): cost for pair, cost in costs.items()}
-        self._words = sorted(word for word in set(candidates) if self.phones(word))
+        self.words = self._words = sorted(word for word in set(candidates) if self.phones(word))
         self._keys: dict[str, list[int]] = defaultdict(list)
         for number, word in enumerate(self._words):
             for key in _keys(self.phones(word)):
@@ -162,6 +162,46 @@ class Lexicon:
         # Of equal ones the first by name.
         order = distances.argsort(kind="stable")[:count].tolist()
         return tuple((self._words[numbers[at]], float(distances[at])) for at in order if distances[at] <= limit)
+
+    def ranked(self, said: Phones, rank: Sequence[float], count: int) -> list[tuple[str, float]]:
+        """The `count` words of the smallest sum of their distance from a phone sequence and their `rank` (one for each of `words`), with their
+        distances."""
+        import numpy as np
+
+        numbers = sorted({number for key in _keys(said) for number in self._keys.get(key, ())}) if said else []
+        if len(numbers) < count and said:
+            # Long words have few near ones: those that begin and end alike and are about as long.
+            numbers = sorted({*numbers, *(number for key in _ends(said) for number in self._ends.get(key, ()))})
+        if not numbers:
+            return []
+        distances = self.distances(said, numbers)
+        order = np.argsort(distances + np.asarray(rank)[numbers], kind="stable")[:count].tolist()
+        return [(self._words[numbers[at]], float(distances[at])) for at in order]
+
+    def distance(self, said: Phones, transcribed: Phones) -> float:
+        """The weighted edit distance of two phone sequences."""
+        row = [0.0]
+        for phone in transcribed:
+            row.append(row[-1] + _GAP.get(phone, 0.8))
+        for one in said:
+            gap = _GAP.get(one, 0.8)
+            before, row = row, [row[0] + gap]
+            for place, other in enumerate(transcribed):
+                row.append(min(before[place] + self.cost(one, other), before[place + 1] + gap, row[-1] + _GAP.get(other, 0.8)))
+        return row[-1]
+
+    @cached_property
+    def _ends(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, word in enumerate(self._words):
+            phones = self.phones(word)
+            found[f"{_rough(phones[0])}{_rough(phones[-1])}{len(phones)}"].append(number)
+        return found
+
+
+def _ends(phones: Sequence[str]) -> list[str]:
+    """Keys of the words that begin and end as a sequence does, and are as long or one sound longer or shorter."""
+    return [f"{_rough(phones[0])}{_rough(phones[-1])}{len(phones) + more}" for more in (-1, 0, 1)]
 
 
 def _keys(phones: Sequence[str]) -> set[str]:

@@ -9,9 +9,10 @@ import json
 import math
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,8 +20,9 @@ import msgspec
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech.align import Op, align
-from dialmill.perturbers.speech.confusion import LONGEST, Learned, Model, write_model
-from dialmill.perturbers.speech.fit.sentences import vocabulary
+from dialmill.perturbers.speech.chinese import everyday, segments
+from dialmill.perturbers.speech.confusion import Learned, Model, write_model
+from dialmill.perturbers.speech.fit.sentences import sentences, vocabulary
 from dialmill.perturbers.speech.phones import Lexicon, base_cost
 from dialmill.perturbers.speech.speakable import Word, words
 from dialmill.perturbers.speech.wer import corpus_rate, edit_errors, unify
@@ -78,8 +80,20 @@ def regions(ops: Sequence[Op]) -> list[list[Op]]:
     return found
 
 
+#: Runs of misrecognised words are told apart up to this length.
+_RUN = 4
+#: Word pairs that were met less often say nothing, and are left out of a model file; and what is met in all texts together, at most.
+_LEAST_PAIRS = 2
+#: Learned words and substitutions are kept from so many times on.
+_LEAST_SAID, _LEAST_SUBSTITUTED = 30, 2
+
+
+#: Insertions of all pairs are those of an utterance harder than the one that a model starts from, by so many logits.
+_IN_A_HARD_ONE = 0.7
+
+
 class _Counts:
-    """What pairs hold: how often each unit was said and what was recognised for it."""
+    """What pairs hold: how often each word was said and what was recognised for it, and runs of misrecognised words."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -87,40 +101,54 @@ class _Counts:
         self.units: dict[str, Counter[str]] = defaultdict(Counter)
         self.seen: Counter[str] = Counter()
         self.wrong: Counter[str] = Counter()
-        self.kinds: Counter[str] = Counter()
         self.inserted: Counter[str] = Counter()
         self.following: dict[str, Counter[str]] = defaultdict(Counter)
+        self.runs: dict[int, Counter[int]] = defaultdict(Counter)
+        self.gaps = self.insertions = 0
         self.misses: list[list[bool]] = []
+        self.said: list[list[str]] = []
 
     def add(self, pair: Pair) -> None:
         """Counts one pair."""
-        said, transcribed = pair.texts, list(pair.transcribed)
+        texts, transcribed = pair.texts, list(pair.transcribed)
+        self.add_text(transcribed)
+        ops = align(texts, transcribed, self.language)
+        missed = [not op.same for op in ops for _ in range(op.i, op.j)]
+        bounds = segments(texts) if self.language == "zh" else list(range(len(texts) + 1))
+        said = [self.blank.join(texts[start:end]) for start, end in pairwise(bounds)]
+        wrong = [any(missed[start:end]) for start, end in pairwise(bounds)]
+        self.said.append(said)
+        self.misses.append(wrong)
         self.seen.update(said)
-        for one, other in zip(["<s>", *transcribed], transcribed, strict=False):
-            self.following[one][other] += 1
-        ops = align(said, transcribed, self.language)
+        self.wrong.update(word for word, miss in zip(said, wrong, strict=True) if miss)
+        self.gaps += len(texts) + 1
         for region in regions(ops):
             i, j, k, m = region[0].i, region[-1].j, region[0].k, region[-1].m
-            if LONGEST >= j - i > 1 and len(region) > 1:
-                self.units[self.blank.join(said[i:j])][self.blank.join(transcribed[k:m])] += 1
-            for op in region:
-                self._add_error(op, said, transcribed)
-        self.misses.append([not op.same for op in ops for _ in range(op.i, op.j)])
+            if i == j:
+                self.insertions += 1
+                self.inserted[self.blank.join(transcribed[k:m])] += 1
+            else:
+                self.runs[min(j - i, _RUN)][m - k - (j - i)] += 1
+            if j - i == m - k == 1:
+                self.units[texts[i]][transcribed[k]] += 1
 
-    def _add_error(self, op: Op, said: Sequence[str], transcribed: Sequence[str]) -> None:
-        self.wrong.update(said[op.i : op.j])
-        text = self.blank.join(transcribed[op.k : op.m])
-        if op.i == op.j:
-            self.inserted[text] += 1
-            self.kinds["insertion"] += 1
-            return
-        self.units[self.blank.join(said[op.i : op.j])][text] += 1
-        self.kinds["deletion" if not text else "split" if op.m - op.k > op.j - op.i else "substitution"] += 1
+    def add_text(self, words_: Sequence[str]) -> None:
+        """Counts the pairs of words of a text."""
+        for one, other in pairwise(["<s>", *words_, "</s>"]):
+            self.following[one][other] += 1
 
-    def shares(self) -> dict[str, float]:
-        """Deletions, splits and insertions by error on a word that was said."""
-        errors = max(1, (sum(self.kinds.values()) or 1) - self.kinds["insertion"])
-        return {kind: round(self.kinds[kind] / errors, 4) for kind in ("deletion", "split", "insertion")}
+    def table(self) -> dict[str, dict[str, float]]:
+        """`Learned.runs`."""
+        if self.language == "zh":
+            # By words there is little else than one for one; what is not heard at all is a little word.
+            total = sum(sum(row.values()) for row in self.runs.values()) or 1
+            gone = sum(row[more] for row in self.runs.values() for more in row if more < 0) / total
+            return {"1": {"-1": round(min(0.3, gone), 4), "0": round(1 - min(0.3, gone), 4)}, "2": {"-1": round(min(0.3, gone), 4), "0": 1.0}}
+        found: dict[str, dict[str, float]] = {}
+        for length, row in sorted(self.runs.items()):
+            total = sum(row.values())
+            found[str(length)] = {str(more): round(count / total, 4) for more, count in sorted(row.items()) if -length <= more <= 2 and count}
+        return found or {"1": {"0": 1.0}}
 
     def spread(self) -> float:
         """`Learned.spread`."""
@@ -130,41 +158,111 @@ class _Counts:
         return round(math.sqrt(sum((one - mean) ** 2 for one in logits) / max(1, len(logits)) / 2), 4)
 
 
-def learn(pairs: Sequence[Pair], language: str, about: dict[str, object]) -> Learned:
+def learn(
+    pairs: Sequence[Pair], language: str, about: dict[str, object], texts: Iterable[str] = (), general: Mapping[str, Mapping[str, int]] | None = None
+) -> Learned:
     """A model from pairs, with its curve.
 
     Args:
         language: "en" or "zh".
         about: for `Learned.about`.
+        texts: of what people say, for the language model alone.
+        general: word -> next word -> count, added to what is counted there.
     """
     counts = _Counts(language)
     for pair in pairs:
         counts.add(pair)
-    phones, costs = _phones(counts.units, counts.following, counts.seen) if language == "en" else ({}, {})
-    common = _common() if language == "en" else []
+    for text in texts:
+        counts.add_text([word.text for word in words(text, language)])
+    for one, row in (general or {}).items():
+        counts.following[one].update(row)
+    common = _common() if language == "en" else _common_chinese()
+    phones, costs = _phones(counts.units, counts.following, counts.seen, common) if language == "en" else ({}, {})
+    lexicon = Lexicon(phones, costs, ())
+    sounds = (lambda word: max(1, len(lexicon.phones(word)))) if language == "en" else (lambda word: 2 * len(word))
     learned = Learned(
         language=language,
         about=dict(about),
-        units={unit: _pruned(transcribed) for unit, transcribed in sorted(counts.units.items())},
-        words={word: (count, counts.wrong[word]) for word, count in sorted(counts.seen.items())},
+        words={word: (count, counts.wrong[word]) for word, count in sorted(counts.seen.items()) if count >= _LEAST_SAID},
+        units={unit: row for unit, found in sorted(counts.units.items()) if (row := _pruned(found, phones, language))},
+        runs=counts.table(),
         contagion=0.0,
-        shares=counts.shares(),
-        inserted=dict(sorted(counts.inserted.items(), key=lambda one: (-one[1], one[0]))[:80]),
+        insertion=round(math.log((counts.insertions + 0.5) / (counts.gaps + 1)) + _IN_A_HARD_ONE, 4),
+        inserted=_inserted(counts),
         spread=counts.spread(),
-        bigrams={one: dict(sorted(others.items())) for one, others in sorted(counts.following.items())},
+        bigrams=_kept(counts.following, language),
         phones=phones,
         costs=costs,
         common=common,
-        hardness=_hardness(Lexicon(phones, costs, ()), common, counts.seen, counts.wrong) if common else [],
+        hardness=_hardness(sounds, common, counts.seen, counts.wrong),
     )
     model = Model(learned)
-    expected = [[model.logit(word) for word in pair.texts] for pair in pairs]
+    expected = [[model.logit(word) for word in said] for said in counts.said]
     learned = msgspec.structs.replace(learned, contagion=_contagion(expected, counts.misses))
     return msgspec.structs.replace(learned, curve=curve(learned, [pair.said for pair in pairs]))
 
 
-def _pruned(transcribed: Counter[str]) -> dict[str, int]:
-    return dict(sorted(transcribed.items(), key=lambda one: (-one[1], one[0]))[:24])
+#: Where errors fall in Chinese, set by hand since there are few pairs: as `Learned` says; function words and what everybody says seldom, rare words
+#: and names often, and spread over the turns.
+_CHINESE = {"hardness": [-3.2, 0.2, 0.6, 2.8, 1.2], "contagion": 0.3, "insertion": -7.0, "spread": 0.45}
+
+
+def assume_chinese(texts: Sequence[str], about: dict[str, object], general: Mapping[str, Mapping[str, int]]) -> Learned:
+    """A Chinese model from texts alone: the language model is counted, where errors fall is set by hand.
+
+    Args:
+        texts: of what people say; the curve is measured on them too.
+        about: for `Learned.about`.
+        general: character -> next character -> count, added to what is counted.
+    """
+    counts = _Counts("zh")
+    said = [words(text, "zh") for text in texts]
+    for one in said:
+        counts.add_text([word.text for word in one])
+    for char, row in general.items():
+        counts.following[char].update(row)
+    learned = Learned(
+        language="zh",
+        about=dict(about),
+        words={},
+        units={},
+        runs={"1": {"-1": 0.06, "0": 0.94}, "2": {"-1": 0.1, "0": 0.9}},
+        contagion=float(_CHINESE["contagion"]),  # type: ignore[arg-type]
+        insertion=float(_CHINESE["insertion"]),  # type: ignore[arg-type]
+        inserted={"的": 4, "了": 3, "呢": 1, "就": 1, "个": 1},
+        spread=float(_CHINESE["spread"]),  # type: ignore[arg-type]
+        bigrams=_kept(counts.following, "zh"),
+        common=_common_chinese(),
+        hardness=list(_CHINESE["hardness"]),  # type: ignore[call-overload]
+    )
+    return msgspec.structs.replace(learned, curve=curve(learned, [*said[:500], *(words(text, "zh") for text in sentences("zh", 1000, 7))]))
+
+
+def _pruned(found: Counter[str], phones: Mapping[str, str], language: str) -> dict[str, int]:
+    """What was recognised for a word more than once, of the words that can be."""
+    kept = {word: count for word, count in found.items() if count >= _LEAST_SUBSTITUTED and (everyday(word) if language == "zh" else word in phones)}
+    return dict(sorted(kept.items(), key=lambda one: (-one[1], one[0]))[:12])
+
+
+def _inserted(counts: _Counts) -> dict[str, int]:
+    """What may be recognised where nothing was said: the words that were, and the most frequent short ones."""
+    found = Counter({text: count for text, count in counts.inserted.items() if count > 1 and text.count(" ") == 0 and everyday(text)})
+    if counts.language == "en":
+        total: Counter[str] = Counter()
+        for row in counts.following.values():
+            total.update(row)
+        found.update({word: 1 for word, _ in total.most_common(120) if word.isalpha()})
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:150])
+
+
+def _kept(following: Mapping[str, Counter[str]], language: str) -> dict[str, dict[str, int]]:
+    """`Learned.bigrams`: pairs met more than once."""
+    found = {}
+    for one, row in sorted(following.items()):
+        kept = {other: count for other, count in sorted(row.items()) if count >= _LEAST_PAIRS}
+        if kept:
+            found[one] = kept
+    return found
 
 
 def curve(learned: Learned, utterances: Sequence[Sequence[Word]], points: int = 13) -> list[tuple[float, float]]:
@@ -173,7 +271,8 @@ def curve(learned: Learned, utterances: Sequence[Sequence[Word]], points: int = 
     sample = utterances[:1500]
     found: list[tuple[float, float]] = []
     for step in range(points):
-        offset = -4.0 + 0.5 * step
+        # Chinese words are held to by the language model, so that it takes more to make them wrong.
+        offset = -4.0 + (0.5 if learned.language != "zh" else 0.8) * step
         rate = corpus_rate(
             edit_errors([word.text for word in said], said_back(model, said, offset, number)) for number, said in enumerate(sample)
         ).rate
@@ -193,14 +292,18 @@ def said_back(model: Model, said: Sequence[Word], offset: float, *key: object) -
     return [*transcribed, *texts[place:]]
 
 
-def _phones(units: dict[str, Counter[str]], following: dict[str, Counter[str]], seen: Counter[str]) -> tuple[dict[str, str], dict[str, float]]:
+def _phones(
+    units: dict[str, Counter[str]], following: dict[str, Counter[str]], seen: Counter[str], common: Sequence[str]
+) -> tuple[dict[str, str], dict[str, float]]:
     """Pronunciations of the words that can be said or recognised, and the phone costs that the observed substitutions teach."""
     wanted = set(seen) | {word for others in following.values() for word in others} | vocabulary("en")
     wanted |= {word for row in rows("en", "words") for cell in row for word in cell.split()}
     for row in rows("en", "closed"):
         for text in (row[1], *alternatives(row[2] if len(row) > 2 else "")):
             wanted.update(text.split())
-    wanted = {word for word in wanted if word.isalpha()}
+    # The words of a general vocabulary, some 15,000; rarer ones are hardly ever recognised.
+    wanted |= {word for words_ in common[:-1] for word in words_.split(" ")}
+    wanted = {word for word in wanted if word.isalpha() and (len(word) > 1 or word in _LETTERS)}
     dictionary = _dictionary()
     phones = {word: dictionary[word] for word in sorted(wanted) if word in dictionary}
     lexicon = Lexicon(phones, {}, ())
@@ -221,6 +324,10 @@ def _phones(units: dict[str, Counter[str]], following: dict[str, Counter[str]], 
             # A confusion as frequent as one in ten of what is recognised for the phone costs half of what its articulation says.
             costs[f"{one} {other}"] = round(max(0.12, base_cost(one, other) * (1 - 1.6 * math.sqrt(count / (heard_at_all[one] + 20) / 1.0))), 3)
     return phones, costs
+
+
+#: Single letters that are words, or said as such.
+_LETTERS = frozenset("aip")
 
 
 def _pairs(lexicon: Lexicon, said: Sequence[str], transcribed: Sequence[str]) -> list[tuple[str, str]]:
@@ -250,14 +357,14 @@ def _pairs(lexicon: Lexicon, said: Sequence[str], transcribed: Sequence[str]) ->
     return found
 
 
-def _hardness(lexicon: Lexicon, common: Sequence[str], seen: Mapping[str, int], wrong: Mapping[str, int]) -> list[float]:
+def _hardness(sounds: Callable[[str], int], common: Sequence[str], seen: Mapping[str, int], wrong: Mapping[str, int]) -> list[float]:
     """`Learned.hardness`, by logistic regression over the words that have a class; of the others, all together."""
     rarity = {word: place for place, words in enumerate(common) for word in words.split(" ")}
     names = sorted(set(seen) & set(rarity))
     table = []
     for word in names:
         rest = rarity[word] == len(common) - 1
-        table.append([1.0, 0.0 if rest else float(rarity[word]), math.log(max(1, len(lexicon.phones(word)))), float(rest)])
+        table.append([1.0, 0.0 if rest else float(rarity[word]), math.log(sounds(word)), float(rest)])
     listed = _logistic(table, [float(seen[word]) for word in names], [float(wrong[word]) for word in names], [0.0] * len(names))
     said, missed = (sum(count for word, count in counts.items() if word not in rarity) for counts in (seen, wrong))
     return [*listed, round(math.log((missed + 1) / (said - missed + 1)), 4)]
@@ -309,6 +416,34 @@ def _common() -> list[str]:
     return [" ".join(words) for words in classes]
 
 
+def _common_chinese() -> list[str]:
+    """`Learned.common` for Chinese, from jieba's dictionary (MIT): its words of a frequency of 60 and more."""
+    import jieba
+
+    frequency: dict[str, int] = {}
+    with jieba.Tokenizer().get_dict_file() as file:
+        for line in file.read().decode("utf-8").splitlines():
+            word, count, _ = line.split(" ")
+            if all("\u4e00" <= char <= "\u9fff" for char in word):
+                frequency[word] = int(count)
+    every = sum(frequency.values())
+    classes: list[list[str]] = [[] for _ in range(_CLASSES + 1)]
+    for word, count in sorted(frequency.items()):
+        if count >= 60:
+            classes[min(max(0, int(-math.log2(count / every)) - _MOST_FREQUENT), _CLASSES)].append(word)
+    return [" ".join(words_) for words_ in classes]
+
+
+def dictionary_bigrams() -> dict[str, dict[str, int]]:
+    """Characters that stand beside each other inside the words of jieba's dictionary, by the roots of the words' frequencies."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for place, words_ in enumerate(_common_chinese()):
+        for word in words_.split(" "):
+            for one, other in pairwise(word):
+                found[one][other] += max(1, round(2 ** ((_CLASSES - place) / 2)))
+    return {one: dict(row) for one, row in found.items()}
+
+
 def _english() -> Path:
     """The folder of pocketsphinx' English models.
 
@@ -331,30 +466,38 @@ def _dictionary() -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line: ``--pairs FILE --language en --output MODEL.json.gz [--note TEXT]``."""
     parser = argparse.ArgumentParser(prog="python -m dialmill.perturbers.speech.fit.train", description=__doc__)
-    parser.add_argument("--pairs", required=True, type=Path, help='JSON lines with "ref" and "hyp"')
+    parser.add_argument("--pairs", type=Path, help='JSON lines with "ref" and "hyp"; for Chinese, --texts may do without')
     parser.add_argument("--language", choices=("en", "zh"), default="en")
     parser.add_argument("--output", required=True, type=Path, help="the model file, .json or .json.gz")
+    parser.add_argument(
+        "--texts", action="append", default=[], type=Path, help="a text a line of what people say, for the language model; repeatable"
+    )
+    parser.add_argument("--general", type=Path, help='JSON, {"WORD": {"NEXT WORD": COUNT}}: counts for the language model from elsewhere')
     parser.add_argument("--note", default="", help="a line about the pairs, kept in the model")
     given = parser.parse_args(arguments)
     try:
-        pairs = read_pairs(given.pairs, given.language)
+        pairs = read_pairs(given.pairs, given.language) if given.pairs else []
+        texts = [line for path in given.texts for line in path.read_text("utf-8").splitlines() if line.strip()]
+        general = json.loads(given.general.read_text("utf-8")) if given.general else dictionary_bigrams() if given.language == "zh" else {}
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         raise SystemExit(1) from None
-    if not pairs:
-        print(f"{given.pairs} holds no usable pairs", file=sys.stderr)
+    if not pairs and (given.pairs or given.language != "zh" or not texts):
+        print(f"{given.pairs or '--pairs'} holds no usable pairs", file=sys.stderr)
         raise SystemExit(1)
     rate = corpus_rate(edit_errors(pair.texts, pair.transcribed) for pair in pairs)
     about = {
-        "command": f"{parser.prog} --pairs {given.pairs.name} --language {given.language} --output {given.output.name}",
+        "command": f"{parser.prog} --pairs {given.pairs.name if given.pairs else 'none'} --language {given.language} --output {given.output.name}",
         "pairs": len(pairs),
-        "pairs_sha256": sha256(given.pairs.read_bytes()).hexdigest(),
+        "pairs_sha256": sha256(given.pairs.read_bytes() if given.pairs else "\n".join(texts).encode()).hexdigest(),
         "pairs_wer": round(rate.rate, 4),
         "note": given.note,
     }
-    learned = learn(pairs, given.language, about)
+    learned = learn(pairs, given.language, about, texts, general) if pairs else assume_chinese(texts, about, general)
     write_model(learned, given.output)
-    print(f"{given.output}: {len(pairs)} pairs, WER {rate.rate:.1%}, {len(learned.units)} units, {given.output.stat().st_size / 1000:.0f} kB")
+    print(
+        f"{given.output}: {len(pairs)} pairs, WER {rate.rate:.1%}, {len(learned.units)} words with substitutions, {given.output.stat().st_size / 1000:.0f} kB"
+    )
 
 
 if __name__ == "__main__":
