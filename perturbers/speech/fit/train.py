@@ -496,7 +496,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     learned = learn(pairs, given.language, about, texts, general) if pairs else assume_chinese(texts, about, general)
     write_model(learned, given.output)
     print(
-        f"{given.output}: {len(pairs)} pairs, WER {rate.rate:.1%}, {len(learned.units)} words with substitutions, {given.output.stat().st_size / 1000:.0f} kB"
+        f"{given.output}: {len(pairs)} pairs, WER {rate.rate:.1%}, {len(learned.units)} words substituted, "
+        f"{given.output.stat().st_size / 1000:.0f} kB"
     )
 
 
