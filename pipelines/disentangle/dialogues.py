@@ -218,7 +218,7 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
     if not turns or changes < recipe.min_turns:
         raise RecordError("too_few_turns", f"{changes if turns else 0} turns, at least {recipe.min_turns} wanted")
     source_id = f"{log.name}#{made.messages[0].line}"
-    lineage = Step("disentangle@1", None, None, "read", (), (f"links:{recipe.links}", f"confidence:{made.confidence:g}"))
+    lineage = Step("disentangle@2", None, None, "read", (), (f"links:{recipe.links}", f"confidence:{made.confidence:g}"))
     made_of = Dialogue(
         dialogue_id=source_id,
         source=source,

@@ -217,7 +217,7 @@ class WriteExamples(Stage):
 
     def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[Option], list[Option], list[Option]]:
         """The answers that stand among the options (none, where the example shall have none), the options, and what may be right as well."""
-        rng = Rng(self.seed, "options@1", one.number)
+        rng = Rng(self.seed, "options@2", one.number)
         answers = [] if without else [examples.option(answer) for answer in one.answers]
         context = [text for _, text, _, _ in one.messages]
         wanted = self.recipe.candidates - len(answers)
