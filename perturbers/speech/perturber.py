@@ -15,6 +15,7 @@ from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech import conditions, confusion, tuning
 from dialmill.perturbers.speech.align import apply_changes
 from dialmill.perturbers.speech.channel import Transcribed, open_channel, transcribe_turns, turn_fillers
+from dialmill.perturbers.speech.cues import act_cue
 from dialmill.perturbers.speech.engines import augment
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import noise_name
@@ -79,6 +80,8 @@ class Speech(SpeechOptions, DialoguePerturber):
             skipped.update({turn.turn: "no_speech_engine" for turn in turns})
         else:
             done = self._simulated(dialogue.language, turns, key)
+        cues = {turn.turn: cue for turn in turns if turn.turn in done and (cue := act_cue(turn, done[turn.turn], dialogue.language))}
+        reasons += conditions.cue_reasons(cues)
         after = tuple(done.get(turn.turn, turn) if turn.speaker == "user" else turn for turn in dialogue.turns)
         return PerturbResult(after, dialogue.goal, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped)), reasons)
 
