@@ -35,8 +35,8 @@ from dialmill.perturbers.speech.chinese import LITTLE, ChineseSounds, segments
 from dialmill.perturbers.speech.phones import Lexicon
 from dialmill.perturbers.speech.speakable import Word
 
-#: Weights of the sound (for a distance of 1) and of the language model when what is recognised is drawn among candidates: the most likely ones for
-#: single substitutions of SLURP, ATIS and TREC.
+#: Weights of the sound (for a distance of 1) and of the language model when what is recognised is drawn among candidates; set by hand among some
+#: settings, by the shares of error kinds and the perplexity of SLURP, ATIS and TREC.
 _SOUND, _LANGUAGE = 2.6, 1.0
 #: How many times a word must be met in training for what happened to it to count as much as what is expected of a word like it.
 _BELIEF = 40
