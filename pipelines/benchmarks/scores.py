@@ -14,7 +14,13 @@ from dialmill.pipelines.scoring.evaluate import Request, evaluate
 
 
 def score(
-    benchmark: str, settings: Settings, predictions: Sequence[str], suite: str | None = None, seed: int = 1, samples: int = 1000
+    benchmark: str,
+    settings: Settings,
+    predictions: Sequence[str],
+    suite: str | None = None,
+    seed: int = 1,
+    samples: int = 1000,
+    metrics: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The score file of one or several systems.
 
@@ -25,20 +31,31 @@ def score(
         suite: a suite, "all", or None to take what the predictions are about.
         seed: of the bootstrap.
         samples: of the bootstrap.
+        metrics: those of the table of systems and suites; none takes the first that systems are ranked by.
 
     Raises:
-        UsageError: an unknown benchmark or suite, or an option that the benchmark doesn't take.
+        UsageError: an unknown benchmark, suite or metric, or an option that the benchmark doesn't take.
         DialmillError: gold or predictions that can't be used.
     """
     own = _scored(benchmark).own_scoring()
     if own is not None:
+        if metrics:
+            raise UsageError(f"score {benchmark} takes no --metrics: it has one table of its own")
         return own.score_files(settings, predictions, suite)
     if not predictions:
         raise UsageError(f"score {benchmark} needs --predictions")
-    return evaluate(request(benchmark, settings, predictions, suite, seed, samples))
+    return evaluate(request(benchmark, settings, predictions, suite, seed, samples, metrics))
 
 
-def request(benchmark: str, settings: Settings, predictions: Sequence[str], suite: str | None = None, seed: int = 1, samples: int = 1000) -> Request:
+def request(
+    benchmark: str,
+    settings: Settings,
+    predictions: Sequence[str],
+    suite: str | None = None,
+    seed: int = 1,
+    samples: int = 1000,
+    metrics: Sequence[str] = (),
+) -> Request:
     """What is to be scored, with the scorer of a benchmark by its name.
 
     Raises:
@@ -47,7 +64,7 @@ def request(benchmark: str, settings: Settings, predictions: Sequence[str], suit
     scorer = _scored(benchmark).scorer()
     if scorer is None:
         raise UsageError(f"{benchmark} has no scorer of predictions")
-    return Request(benchmark, scorer, settings, predictions, suite, seed, samples)
+    return Request(benchmark, scorer, settings, predictions, suite, seed, samples, metrics)
 
 
 def _scored(name: str) -> Benchmark:
@@ -63,26 +80,26 @@ def _is_scored(benchmark: Benchmark) -> bool:
     return benchmark.scorer() is not None or benchmark.own_scoring() is not None
 
 
-def text(scores: dict[str, Any]) -> str:
-    """For a terminal."""
+def text(scores: dict[str, Any], details: bool = True) -> str:
+    """For a terminal; without `details` the one table of systems by suites, where there is one."""
     own = _scored(scores["benchmark"]).own_scoring()
-    return own.text(scores) if own is not None else tables.text(scores, _tables(scores))
+    return own.text(scores) if own is not None else tables.text(scores, _tables(scores, details))
 
 
-def markdown(scores: dict[str, Any]) -> str:
+def markdown(scores: dict[str, Any], details: bool = True) -> str:
     """As Markdown."""
     scores = _complete(scores)
-    return tables.markdown(scores, _tables(scores))
+    return tables.markdown(scores, _tables(scores, details))
 
 
-def latex(scores: dict[str, Any]) -> str:
+def latex(scores: dict[str, Any], details: bool = True) -> str:
     """As LaTeX."""
-    return tables.latex(_tables(_complete(scores)))
+    return tables.latex(_tables(_complete(scores), details))
 
 
-def _tables(scores: dict[str, Any]) -> list[Table]:
+def _tables(scores: dict[str, Any], details: bool) -> list[Table]:
     own = _scored(scores["benchmark"]).own_scoring()
-    return own.tables(scores) if own is not None else tables.tables(scores)
+    return own.tables(scores) if own is not None else tables.tables(scores, details)
 
 
 def _complete(scores: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dialmill.pipelines.benchmarks import scores
 from dialmill.pipelines.benchmarks.registry import SCORED_ONLY
 from dialmill.pipelines.cli.options import add_output_options, check_file, local, seed, write_json, write_text
 from dialmill.pipelines.core.scorer import Settings
+from dialmill.pipelines.scoring import plot
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--official-compat", action="store_true", help="as the published scorer computes it, its faults included")
     parser.add_argument("--samples", type=_samples, default=1000, metavar="N", help="bootstrap samples (default 1000)")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the seed of the bootstrap (default 1)")
+    parser.add_argument("--metrics", metavar="NAME[,NAME]", help="the metrics of the table of systems and suites (default: the first that ranks)")
+    parser.add_argument("--details", action="store_true", help="all tables: every metric, ranks, consistency, by domain, by how much changed")
+    parser.add_argument("--plot", metavar="FILE", help="the drops with their intervals by suite, as .svg or .png")
     parser.add_argument("--markdown", metavar="FILE", help="the tables as Markdown")
     parser.add_argument("--latex", metavar="FILE", help="the tables as LaTeX")
     add_output_options(parser)
@@ -39,15 +43,20 @@ _samples.__name__ = "int"  # what argparse calls a value that doesn't fit
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
-    for path in (options.json_file, options.markdown, options.latex):
+    for path in (options.json_file, options.markdown, options.latex, options.plot):
         check_file(path)
+    if options.plot is not None:
+        plot.check(options.plot)
+    metrics = [name.strip() for name in (options.metrics or "").split(",") if name.strip()]
     with local(options.gold, options.database, *(options.predictions or ())) as (gold, database, *predictions):
         settings = Settings(gold, options.split, options.official_compat, database or None)
-        found = scores.score(options.benchmark, settings, predictions, options.suite, options.seed, options.samples)
+        found = scores.score(options.benchmark, settings, predictions, options.suite, options.seed, options.samples, metrics)
     write_json(options, found)
     for path, made in ((options.markdown, scores.markdown), (options.latex, scores.latex)):
         if path is not None:
-            write_text(path, made(found))
+            write_text(path, made(found, options.details))
+    if options.plot is not None:
+        plot.write(options.plot, found)
     if not options.quiet and "-" not in (options.json_file, options.markdown, options.latex):
-        print(scores.text(found))
+        print(scores.text(found, options.details))
     return 0

@@ -127,12 +127,28 @@ class Scorer(ABC):
         return
 
 
+class Score(NamedTuple):
+    """A cell of a table of systems.
+
+    Args:
+        text: the score.
+        best: whether it is the best of its column.
+        beats: the letters of the systems that it is better than for more than chance.
+        change: its drop, with the interval.
+    """
+
+    text: str
+    best: bool = False
+    beats: str = ""
+    change: str = ""
+
+
 class Table(NamedTuple):
     """A table with a caption; the first column is text, the others are numbers."""
 
     caption: str
     head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+    rows: Sequence[tuple[str | Score, ...]]
 
 
 class OwnScoring(Protocol):

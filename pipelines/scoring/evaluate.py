@@ -10,7 +10,7 @@ from typing import Any
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.scorer import Scorer, Settings, nested, versions
 from dialmill.pipelines.core.units import Floats, Units
-from dialmill.pipelines.scoring import robustness
+from dialmill.pipelines.scoring import comparison, robustness
 
 ALL = "all"
 
@@ -24,6 +24,7 @@ class Request:
         predictions: one path a system.
         suite: a suite, "all", or None to take what the predictions are about.
         seed, samples: of the bootstrap.
+        metrics: those of the table of systems and suites, none for the first that systems are ranked by.
     """
 
     benchmark: str
@@ -33,6 +34,7 @@ class Request:
     suite: str | None = None
     seed: int = 1
     samples: int = 1000
+    metrics: Sequence[str] = ()
 
 
 def evaluate(request: Request) -> dict[str, Any]:
@@ -47,8 +49,11 @@ def evaluate(request: Request) -> dict[str, Any]:
     if request.suite not in (None, ALL, *scorer.suites()):
         raise UsageError(f"there is no suite {request.suite!r} in {request.settings.gold}; there are: {', '.join([*scorer.suites(), ALL])}")
     names = _system_names(request.predictions)
-    scored = {name: _one(scorer, request, path) for name, path in zip(names, request.predictions, strict=True)}
+    made: dict[str, dict[str, Units]] = {name: {} for name in names}
+    scored = {name: _one(scorer, request, path, made[name]) for name, path in zip(names, request.predictions, strict=True)}
     first = next(iter(scored.values()))
+    if len({one["suite"] for one in scored.values()}) > 1:
+        raise InputError(request.predictions[0], "and the other predictions are about different suites", "name one with --suite")
     head = {"benchmark": request.benchmark, "suite": first["suite"], "split": scorer.split}
     tail: dict[str, Any] = {
         "scale": scorer.scale,
@@ -58,9 +63,8 @@ def evaluate(request: Request) -> dict[str, Any]:
         "notes": scorer.notes.lines,
     }
     if len(scored) == 1:
-        return head | {"metrics": first["metrics"], **{key: value for key, value in first.items() if key not in ("suite", "metrics")}} | tail
-    if len({one["suite"] for one in scored.values()}) > 1:
-        raise InputError(request.predictions[0], "and the other predictions are about different suites", "name one with --suite")
+        rest = {key: value for key, value in first.items() if key not in ("suite", "metrics")}
+        return head | {"metrics": first["metrics"], **rest, **_table(scorer, request, scored, made)} | tail
     ranking = mean_reciprocal_ranks(
         {name: one["metrics"] for name, one in scored.items()}, scorer.ranked, scorer.clean if first["suite"] == ALL else None
     )
@@ -69,13 +73,22 @@ def evaluate(request: Request) -> dict[str, Any]:
         "metrics": {"mean_reciprocal_rank": {name: ranking[name] for name in order}},
         "ranked_by": list(scorer.ranked),
         "systems": {name: {key: value for key, value in scored[name].items() if key != "suite"} for name in order},
+        **_table(scorer, request, {name: scored[name] for name in order}, made),
         "ceiling": first["ceiling"],
         "counts": first["counts"],
         **tail,
     }
 
 
-def _one(scorer: Scorer, request: Request, path: str) -> dict[str, Any]:
+def _table(scorer: Scorer, request: Request, scored: dict[str, Any], made: comparison.Made) -> dict[str, Any]:
+    """The table of systems and suites, where there is more than one of either."""
+    metrics = comparison.chosen(scorer, scored, request.metrics)
+    several = len(scored) > 1 or any(len(units) > 1 for units in made.values()) or request.metrics
+    return {"comparison": comparison.compare(scorer, scored, made, metrics, request.seed, request.samples)} if several and metrics else {}
+
+
+def _one(scorer: Scorer, request: Request, path: str, made: dict[str, Units]) -> dict[str, Any]:
+    """One system's part of the score file; its rows go to `made`, by suite."""
     guesses = scorer.read(path)
     covered = scorer.covered(guesses)
     if request.suite is None:
@@ -87,7 +100,6 @@ def _one(scorer: Scorer, request: Request, path: str) -> dict[str, Any]:
                 scorer.notes.add(f"the predictions have none of suite {suite}: it is not scored")
     else:
         wanted = [request.suite]
-    made: dict[str, Units] = {}
     ceiling: dict[str, Any] = {}
     counts: dict[str, Any] = {}
     for suite in wanted:

@@ -41,7 +41,7 @@ def _compare(scorer: Scorer, clean: Units, suite: Units, seed: int, samples: int
     sources = {source: number for number, source in enumerate(sorted({key.source for key in suite.keys} & have))}
     # The key of the draws is the same for all suites: with the same dialogues they get the same samples.
     weights = draws(seed, len(sources), samples)
-    changes = _changes(scorer, clean, suite, sources, weights)
+    changed = changes(scorer, clean, suite, sources, weights)
     pairs = _pairs(clean.keys, suite.keys)
     by: dict[str, Any] = {}
     for kind, labels in suite.strata.items():
@@ -51,7 +51,7 @@ def _compare(scorer: Scorer, clean: Units, suite: Units, seed: int, samples: int
         strata = {label: _stratum(scorer, clean, suite, sources, weights, rows[label]) for label in sorted(rows, key=_order)}
         if len(strata) > 1:
             by[kind] = strata
-    found: dict[str, Any] = {"dialogues": len(sources), "turns": len(suite), "pairs": len(pairs), "metrics": changes}
+    found: dict[str, Any] = {"dialogues": len(sources), "turns": len(suite), "pairs": len(pairs), "metrics": changed}
     if clean.right is not None and suite.right is not None and pairs:
         found["consistency"] = _consistency(clean.right, suite.right, pairs)
     if by:
@@ -72,7 +72,7 @@ def _pairs(clean: Sequence[Key], suite: Sequence[Key]) -> list[tuple[int, int]]:
     return [(place[key.source, key.place], row) for row, key in enumerate(suite) if (key.source, key.place) in place]
 
 
-def _changes(
+def changes(
     scorer: Scorer,
     clean: Units,
     suite: Units,
@@ -82,6 +82,19 @@ def _changes(
     only: Sequence[str] | None = None,
     sure: bool = True,
 ) -> dict[str, dict[str, float]]:
+    """How the metrics change from some rows to others, dialogue by dialogue.
+
+    Args:
+        clean, suite: the rows before and after.
+        sources: the dialogues that both have, numbered.
+        weights: how often each of them is drawn in each bootstrap sample.
+        rows: which rows of either are taken, all for None.
+        only: the metrics, all for None.
+        sure: whether the changes get intervals.
+
+    Returns:
+        METRIC -> {"clean", "suite", "drop" (clean - suite), "low", "high"}.
+    """
     tables = [units.by_source(sources, chosen) for units, chosen in zip((clean, suite), rows, strict=True)]
     names = [list(units.columns) for units in (clean, suite)]
     before, after = (
@@ -116,7 +129,7 @@ def _stratum(
 ) -> dict[str, Any]:
     rows = (np.array([one for one, _ in pairs], np.intp), np.array([other for _, other in pairs], np.intp))
     sure = len(pairs) >= _ENOUGH
-    return {"turns": len(pairs)} | _changes(scorer, clean, suite, sources, weights, rows, scorer.of_turns, sure)
+    return {"turns": len(pairs)} | changes(scorer, clean, suite, sources, weights, rows, scorer.of_turns, sure)
 
 
 def _consistency(clean: NDArray[np.bool_], suite: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]) -> dict[str, float]:

@@ -295,6 +295,7 @@ def score(
     split: str | None = None,
     seed: int = 1,
     samples: int = 1000,
+    metrics: str | Sequence[str] = (),
     official_compat: bool = False,
     database: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
@@ -307,6 +308,8 @@ def score(
         suite: a suite, or "all" for robustness against the clean one; None scores what the predictions are about.
         split: the split that the predictions are about, None for test.
         seed, samples: of the bootstrap, which gives the intervals.
+        metrics: those of the table of systems by suites (`comparison`): names, several in one text with commas between; none takes the first that
+            systems are ranked by.
         official_compat: as the published scorer computes it, its faults included.
         database: a folder of DOMAIN_db.json files, for Inform and Success by entities.
 
@@ -325,7 +328,9 @@ def score(
     from dialmill.pipelines.core.scorer import Settings
 
     settings = Settings(os.fspath(gold), split, official_compat, None if database is None else os.fspath(database))
-    return scores.score(benchmark, settings, _paths("predictions", predictions), suite, seed, samples)
+    named = [metrics] if isinstance(metrics, str) else metrics
+    wanted = [name.strip() for one in named for name in one.split(",") if name.strip()]
+    return scores.score(benchmark, settings, _paths("predictions", predictions), suite, seed, samples, wanted)
 
 
 def list_perturbers() -> dict[str, dict[str, Any]]:

@@ -70,7 +70,8 @@ def test_the_gold_s_own_predictions_lose_nothing(tmp_path: Path) -> None:
     gold, lines = _build(tmp_path)
     found = score("splits", gold, write_lines(tmp_path / "g.jsonl", lines), "all")
     assert set(found["ceiling"]["typos"].values()) == {100.0}
-    again = score("splits", gold, write_lines(tmp_path / "h.jsonl", reversed(lines)), "all")
+    (tmp_path / "again").mkdir()
+    again = score("splits", gold, write_lines(tmp_path / "again" / "g.jsonl", reversed(lines)), "all")
     assert again == found  # the order of predictions is nothing
 
 
@@ -118,12 +119,12 @@ def test_tables_in_three_forms(tmp_path: Path) -> None:
     gold, lines = _build(tmp_path)
     guesses = write_lines(tmp_path / "g.jsonl", lines)
     words = ("score", "splits", "--gold", gold, "--predictions", guesses, "--suite", "all")
-    said = call(*words, "--json", tmp_path / "s.json", "--markdown", tmp_path / "s.md", "--latex", tmp_path / "s.tex")
+    said = call(*words, "--json", tmp_path / "s.json", "--markdown", tmp_path / "s.md", "--latex", tmp_path / "s.tex", "--details")
     assert said.code == 0, said.err
     assert "consistency" in said.out and "typos: jga by values" in said.out
     markdown, latex = (tmp_path / "s.md").read_text("utf-8"), (tmp_path / "s.tex").read_text("utf-8")
     assert "| typos | 91.67 | 33.33 | 58.33 | [" in markdown
-    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == markdown.count("| --- |")
+    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == markdown.count("\n| --- |")
     assert "slot\\_f1" in latex and "95 \\%" in latex
     scores = json.loads((tmp_path / "s.json").read_text("utf-8"))
     assert {"benchmark", "suite", "metrics", "versions", "counts", "ceiling", "policy", "robustness"} <= scores.keys()
