@@ -108,7 +108,7 @@ def _twice(record: dict[str, Any], seen: dict[str, int], number: int, report: Re
     """Two records of a file may not share their id."""
     first = seen.setdefault(record["dialogue_id"], number)
     if first != number:
-        report.add([Problem("dialogue_id", f"stands on line {first} already", show(record["dialogue_id"]))], line=number)
+        report.add([Problem("dialogue_id", f"is on line {first} already", show(record["dialogue_id"]))], line=number)
 
 
 def _line_kind(path: Path, kinds: Sequence[FileKind]) -> str:

@@ -95,7 +95,7 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         if isinstance(event, yaml.AliasEvent):
             if id(node) not in self._sizes:
-                raise yaml.composer.ComposerError(None, None, "an alias stands inside what it names", event.start_mark)
+                raise yaml.composer.ComposerError(None, None, "an alias is inside the node that it refers to", event.start_mark)
             return node
         inside = (
             node.value
@@ -114,7 +114,7 @@ class _Loader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} occurs twice", key_node.start_mark)
             if isinstance(key, str):
                 seen.add(key)
         made: dict[Any, Any] = super().construct_mapping(node, deep)
@@ -172,7 +172,7 @@ def _tree_problems(record: dict[str, Any]) -> Iterator[Problem]:
     if not _NAME.fullmatch(record["flow"]):
         yield Problem("flow", "must be letters, digits, and . _ - between them: folders are named after it", record["flow"])
     if REJECTED in nodes:
-        yield Problem(f"nodes.{REJECTED}", "is the class of what no node stands for; name the node otherwise")
+        yield Problem(f"nodes.{REJECTED}", "is reserved for user turns that match no node; give the node another name")
     if start not in nodes:
         yield Problem("start", "is no node", start)
         return
@@ -202,7 +202,7 @@ def _node_problems(name: str, node: dict[str, Any], values: Set[str]) -> Iterato
         yield Problem(f"{where}.next", f"a user node leads to one system node, this one to {len(node['next']) or 'none'}")
     for text in node["user"]:
         for missing in sorted(set(fields(text)) - values):
-            yield Problem(f"{where}.user", f"{{{missing}}} stands in a wording and not in `values`", text)
+            yield Problem(f"{where}.user", f"{{{missing}}} is in a wording but not in `values`", text)
 
 
 def _child_problems(name: str, node: dict[str, Any], nodes: dict[str, Any], start: str, parents: dict[str, str]) -> Iterator[Problem]:

@@ -29,7 +29,7 @@ def dialogue_faults(dialogue: Dialogue) -> list[tuple[str, str]]:
         faults.append(("variant", f"{dialogue.variant} is below 0"))
     for index, turn in enumerate(dialogue.turns):
         if turn.turn != index:
-            faults.append((f"turns[{index}].turn", f"is {turn.turn}; turns are numbered from 0 in order, so {index} is due"))
+            faults.append((f"turns[{index}].turn", f"is {turn.turn}; turns are numbered from 0 in order, so {index} is expected"))
         if turn.state and turn.speaker == "system":
             faults.append((f"turns[{index}].state", "a system turn carries no belief state"))
         if turn.speaker == "other" and not _is_carried(turn):

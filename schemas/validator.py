@@ -88,7 +88,7 @@ def check_lint(schema: dict[str, Any]) -> list[str]:
     for path, part, whole in _subschemas(schema, "", True):
         faults += [f"{path}: unknown keyword {key!r}" for key in part if key not in _KEYWORDS]
         if "$ref" in part and set(part) - {"$ref", "description"}:
-            faults.append(f"{path}: draft 4 ignores what stands beside $ref")
+            faults.append(f"{path}: draft 4 ignores keywords beside $ref")
         if not whole:
             continue  # a branch of oneOf: the schema around it has the types
         if "description" not in part and "$ref" not in part and part.get("type") != "null":

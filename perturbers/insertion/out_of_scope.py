@@ -81,10 +81,10 @@ class OutOfScope(DialoguePerturber):
             examples=["knowledge.json"],
         ),
     ] = ""
-    most: Annotated[int, Meta(ge=1, description="up to so many pairs of turns are inserted", examples=[3], extra={"unit": "pairs of turns"})] = 1
-    chance: Annotated[
-        float, Meta(gt=0, le=1, description="with which probability a dialogue gets any", examples=[0.5], extra={"unit": "probability"})
-    ] = 1.0
+    most: Annotated[int, Meta(ge=1, description="at most this many pairs of turns are inserted", examples=[3], extra={"unit": "pairs of turns"})] = 1
+    chance: Annotated[float, Meta(gt=0, le=1, description="probability that a dialogue gets any", examples=[0.5], extra={"unit": "probability"})] = (
+        1.0
+    )
     train_source: Annotated[
         str,
         Meta(

@@ -61,10 +61,10 @@ class Questions(DialoguePerturber):
             examples=["pairs.json"],
         ),
     ] = ""
-    most: Annotated[int, Meta(ge=1, description="up to so many pairs of turns are inserted", examples=[3], extra={"unit": "pairs of turns"})] = 2
-    chance: Annotated[
-        float, Meta(gt=0, le=1, description="with which probability a dialogue gets any", examples=[0.5], extra={"unit": "probability"})
-    ] = 1.0
+    most: Annotated[int, Meta(ge=1, description="at most this many pairs of turns are inserted", examples=[3], extra={"unit": "pairs of turns"})] = 2
+    chance: Annotated[float, Meta(gt=0, le=1, description="probability that a dialogue gets any", examples=[0.5], extra={"unit": "probability"})] = (
+        1.0
+    )
     held_out: Annotated[
         float,
         Meta(
@@ -126,7 +126,7 @@ def load(path: str) -> tuple[Question, ...]:
     """The pairs of a file, of our own for "".
 
     Raises:
-        OptionError: the file is missing or not of the form, a label or a wording stands twice.
+        OptionError: the file is missing or not of the form, a label or a wording occurs twice.
     """
     shown = path or "our own pairs"
     try:
@@ -142,13 +142,13 @@ def load(path: str) -> tuple[Question, ...]:
     for what, names in (("label", [one.label for one in pairs]), ("wording", [text for one in pairs for text in one.questions])):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise OptionError(f"questions: {shown}: the {what} {twice[0]!r} stands twice")
+            raise OptionError(f"questions: {shown}: the {what} {twice[0]!r} occurs twice")
     return pairs
 
 
 @lru_cache(maxsize=64)
 def held_out(path: str, share: float) -> frozenset[str]:
-    """The labels of the pairs that are met only in testing, by a hash of the label."""
+    """The labels of the pairs that occur in test only, by a hash of the label."""
     labels = sorted((one.label for one in load(path)), key=lambda label: key_number("questions", "held out", label))
     return frozenset(labels[: round(share * len(labels))])
 

@@ -213,8 +213,8 @@ def suspicions(path: str, measured: Mapping[str, float | int]) -> list[str]:
             if rate > chance and tail(number, chance, rate * number) < _LUCK / (len(BLIND) * len(CUTS)):
                 off = (rate - chance) / sqrt(chance * (1 - chance) / number)
                 found.append(
-                    f"{path}: answers can be told without understanding: recall@{cut} of the ranker by {name} is {rate:.3f}, chance is {chance:.3f}"
-                    f" ({off:.1f} standard errors of {number} examples)"
+                    f"{path}: the answers can be guessed without understanding the dialogue: "
+                    f"recall@{cut} of the ranker by {name} is {rate:.3f}, chance is {chance:.3f} ({off:.1f} standard errors of {number} examples)"
                 )
     return found
 

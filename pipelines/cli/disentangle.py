@@ -11,8 +11,10 @@ from dialmill.pipelines.cli.running import add_run_options, run_recipe, settings
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     add_run_options(parser)
-    parser.add_argument("--model", metavar="FILE", help="a link model of your own (default: the one that comes with dialmill)")
-    parser.add_argument("--min-confidence", type=float, metavar="P", help="keep conversations whose links are this sure (0 to 1)")
+    parser.add_argument("--model", metavar="FILE", help="a reply-link model (default: the one that comes with dialmill)")
+    parser.add_argument(
+        "--min-confidence", type=float, metavar="P", help="keep only conversations whose links have at least this confidence (0 to 1)"
+    )
 
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""`dialmill list`: what this installation knows, read off the registries."""
+"""`dialmill list`: what is installed, from the registries."""
 
 from __future__ import annotations
 
@@ -26,9 +26,14 @@ T = TypeVar("T")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "what", nargs="?", metavar="WHAT", help="benchmarks, sources, exporters, perturbers, engines or schemas; all without; or recipe"
+        "what",
+        nargs="?",
+        metavar="WHAT",
+        help="what to list: benchmarks, sources, exporters, perturbers, engines or schemas (default: all of these), or recipe",
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="after perturbers: one perturber, with its options; after recipe: a benchmark")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="with perturbers: the one whose options to print; with recipe: the benchmark whose recipe to print"
+    )
     add_output_options(parser)
 
 

@@ -102,17 +102,17 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "build": Command("build", "build a benchmark"),
-    "perturb": Command("perturb", "make noisy suites of your own data"),
-    "disentangle": Command("disentangle", "reply links and conversations of IRC logs"),
+    "build": Command("build", "build a benchmark from a corpus"),
+    "perturb": Command("perturb", "make noisy variants of your own data"),
+    "disentangle": Command("disentangle", "predict reply links and conversations of IRC logs"),
     "score": Command("score", "score predictions: official metrics, robustness, consistency"),
-    "predict-baseline": Command("predict", "predictions of a light baseline, as `score` takes them"),
+    "predict-baseline": Command("predict", "write the predictions of a light baseline, in the format that `score` reads"),
     "export": Command("export", "write the suites of an output folder in other programs' formats"),
-    "validate": Command("validate", "check a file of a known kind, ours or a source's, record by record"),
+    "validate": Command("validate", "check a file against its schema, record by record"),
     "verify": Command("verify", "check an output folder against its manifest: files, counts, records, overlaps"),
     "report": Command("report", "write an output folder's report.html again"),
-    "show": Command("show", "a source dialogue and its variants side by side"),
-    "list": Command("list", "what this installation knows"),
+    "show": Command("show", "print a source dialogue and its variants side by side"),
+    "list": Command("list", "list what is installed: benchmarks, sources, perturbers and others, with their options"),
     "completion": Command("completion", "a script that completes commands and options in bash, zsh or tcsh"),
 }
 

@@ -47,8 +47,8 @@ def fields(text: str) -> dict[str, str]:
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command that has a result."""
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("--json", dest="json_file", metavar="FILE", help="the result as JSON into a file, or - for standard output")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--json", dest="json_file", metavar="FILE", help="write the result as JSON to FILE (- for standard output)")
 
 
 def check_file(path: str | None) -> None:

@@ -16,7 +16,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     add_run_options(parser)
     add_export_option(parser)
-    parser.add_argument("--with", dest="chains", action="append", required=True, metavar="SPEC", help="'typos:rate=0.1'; '+' chains; one suite each")
+    parser.add_argument(
+        "--with",
+        dest="chains",
+        action="append",
+        required=True,
+        metavar="SPEC",
+        help="a suite: PERTURBER:OPTION=VALUE,..., such as 'typos:rate=0.1'; '+' chains perturbers; repeat it for more suites",
+    )
     parser.add_argument("--variants", type=int, default=1, metavar="N", help="variants of each dialogue in each suite (default 1)")
 
 

@@ -14,7 +14,7 @@ from dialmill.pipelines.core.errors import DialmillError
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("benchmark", metavar="BENCHMARK", help="see `dialmill list benchmarks`")
-    parser.add_argument("--gold", required=True, metavar="DIR", help="the folder to predict for; its training part is learned from")
+    parser.add_argument("--gold", required=True, metavar="DIR", help="the folder to predict for; the baseline is trained on its train split")
     parser.add_argument("--output", required=True, metavar="FILE", help="the prediction file, or - for standard output")
     parser.add_argument("--suite", metavar="NAME", help="one suite (default: all; of next-utterance selection the first, subtask_1)")
     parser.add_argument("--split", default="test", metavar="NAME", help="the split to predict (default test)")

@@ -9,8 +9,8 @@ from dialmill.pipelines.report.write import write
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("folder", metavar="DIR")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("folder", metavar="DIR", help="an output folder of build or perturb")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
 
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:

@@ -36,8 +36,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help=_INPUT,
     )
-    parser.add_argument("--output", required=True, metavar="DIR", help="the folder to make; whole or absent")
-    parser.add_argument("--format", metavar="SOURCE", help="the source's format; inferred without (`dialmill list sources`)")
+    parser.add_argument("--output", required=True, metavar="DIR", help="the output folder; it is written completely or not at all")
+    parser.add_argument("--format", metavar="SOURCE", help="the format of the input, one of `dialmill list sources` (default: inferred)")
     parser.add_argument(
         "--map", dest="fields", type=fields, default={}, metavar="OURS=YOURS,...", help="your names of fields: text=utterance,id=call"
     )
@@ -46,9 +46,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recipe", metavar="FILE", help="YAML that changes the packaged recipe, or the manifest.json of a folder to be made again")
     parser.add_argument("--max-unpacked", type=max_unpacked, metavar="SIZE", help="take zip members of up to this size at any ratio (default 2G)")
     parser.add_argument("--overwrite", action="store_true", help="replace what a former run left in the output folder")
-    parser.add_argument("--allow-missing", action="store_true", help="go on without inputs that don't exist or are empty")
-    parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count them")
-    parser.add_argument("--keep-audio", action="store_true", help="leave the audio of speech suites beside them, in dialogues/SUITE/audio")
+    parser.add_argument("--allow-missing", action="store_true", help="ignore inputs that don't exist or are empty")
+    parser.add_argument("--commercial", action="store_true", help="leave out sources under a non-commercial licence, and count what was left out")
+    parser.add_argument("--keep-audio", action="store_true", help="keep the audio of speech suites, in dialogues/SUITE/audio")
     parser.add_argument("-v", "--verbose", action="store_true", help="print the resolved recipe and the inputs before the run")
     parser.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the graph, and stop")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change a key of the recipe; repeatable")

@@ -15,12 +15,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     more = f"a benchmark (see `dialmill list benchmarks`), or what is scored only: {', '.join(SCORED_ONLY)}"
     parser.add_argument("benchmark", metavar="BENCHMARK", help=more)
-    parser.add_argument("--gold", required=True, metavar="DIR", help="the right answers: an output folder, or the official release's layout")
-    parser.add_argument("--predictions", nargs="+", action="extend", metavar="FILE", help="what is to be scored: a file or folder of each system")
-    parser.add_argument("--suite", metavar="NAME", help="a suite, or all: robustness against the clean one (default: what the predictions are about)")
-    parser.add_argument("--split", metavar="NAME", help="the split that the predictions are about (default test)")
+    parser.add_argument(
+        "--gold", required=True, metavar="DIR", help="the gold labels: an output folder, or a folder in the layout of the official release"
+    )
+    parser.add_argument("--predictions", nargs="+", action="extend", metavar="FILE", help="the predictions: one file or folder for each system")
+    parser.add_argument(
+        "--suite",
+        metavar="NAME",
+        help="the suite to score, or all, which adds robustness against the clean suite (default: what the predictions cover)",
+    )
+    parser.add_argument("--split", metavar="NAME", help="the split that was predicted (default test)")
     parser.add_argument("--database", metavar="DIR", help="DOMAIN_db.json files, for Inform and Success by entities")
-    parser.add_argument("--official-compat", action="store_true", help="as the published scorer computes it, its faults included")
+    parser.add_argument(
+        "--official-compat", action="store_true", help="compute the metrics exactly as the published scorer does, known errors included"
+    )
     parser.add_argument("--samples", type=_samples, default=1000, metavar="N", help="bootstrap samples (default 1000)")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the seed of the bootstrap (default 1)")
     parser.add_argument("--metrics", metavar="NAME[,NAME]", help="the metrics of the table of systems and suites (default: the first that ranks)")

@@ -24,7 +24,7 @@ _CARRIED = 200
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("folder", metavar="DIR")
+    parser.add_argument("folder", metavar="DIR", help="an output folder of build or perturb")
     parser.add_argument("--id", required=True, metavar="ID", help="a source id (all suites) or a dialogue id")
     parser.add_argument("--width", type=int, metavar="COLUMNS", help="width of the output (default: the terminal's)")
 

@@ -35,8 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     about = "files, folders whose files of known kinds are checked, patterns such as 'data/*.json'"
     parser.add_argument("path", nargs="+", metavar="PATH", help=about)
-    parser.add_argument("--schema", metavar="NAME", help="see `dialmill list schemas`; inferred without")
-    parser.add_argument("--gold", metavar="DIR", help="the folder of the right answers, where the benchmark compares predictions with them")
+    parser.add_argument("--schema", metavar="NAME", help="the schema, one of `dialmill list schemas` (default: inferred from each file)")
+    parser.add_argument("--gold", metavar="DIR", help="the folder of the gold labels, for benchmarks that compare predictions with them")
     add_output_options(parser)
 
 

@@ -29,7 +29,7 @@ from dialmill.schemas.validate import names, validate_file
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("folder", metavar="DIR")
+    parser.add_argument("folder", metavar="DIR", help="an output folder of build or perturb")
     add_output_options(parser)
 
 
@@ -83,14 +83,14 @@ def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> No
     listed = {item["path"]: item for item in manifest["outputs"]}
     there = {str(path.relative_to(root)).replace("\\", "/") for path in root.rglob("*") if path.is_file()}
     for path in sorted(there - set(listed) - {"manifest.json"}):
-        findings.problems.append(f"{path}: stands in the folder but not in the manifest")
+        findings.problems.append(f"{path}: is in the folder but not in the manifest")
     for path, item in listed.items():
         if leads_out(path):
             findings.problems.append(f"manifest.json: lists {path!r}, which leads out of the folder: this is no manifest of dialmill's")
             continue
         target = root / path
         if not target.is_file():
-            findings.problems.append(f"{path}: stands in the manifest but not in the folder")
+            findings.problems.append(f"{path}: is in the manifest but not in the folder")
             continue
         digest = hashlib.sha256(target.read_bytes()).hexdigest()
         if target.stat().st_size != item["bytes"] or digest != item["sha256"]:
@@ -183,13 +183,13 @@ class _Places:
                 problems.append(f"{path}: {record.dialogue_id} says suite {record.suite}, split {record.split}")
             place = self.split_of.setdefault((record.source, record.source_id), str(record.split))
             if place != record.split:
-                problems.append(f"{path}: the source of {record.dialogue_id} stands in {place} as well")
+                problems.append(f"{path}: the source of {record.dialogue_id} is in {place} as well")
             # Where labels are held out, the lineage is in labels/.
             shows_lineage = not (held_out_labels and record.split == "test")
             if suite != STANDARD and shows_lineage and not any(step.outcome == "changed" for step in record.lineage):
                 problems.append(f"{path}: {record.dialogue_id} is no variant: nothing was changed")
         if split != "test_hard":
-            problems += [f"{path}: {one} stands in another file as well" for one in sorted(ids & self.ids)[:5]]
+            problems += [f"{path}: {one} is in another file as well" for one in sorted(ids & self.ids)[:5]]
             self.ids |= ids
         elif not ids <= {record.dialogue_id for record in _records((root / path).with_name("test.jsonl"))}:
             problems.append(f"{path}: holds records that test doesn't")

@@ -76,7 +76,7 @@ class Recipe:
     train_size: Annotated[
         Size | dict[str, Size] | None,
         Meta(
-            description="at most so many training dialogues (in each group): a number, one number for each group that is named, or none for all",
+            description="at most this many training dialogues (in each group): a number, one number for each group that is named, or none for all",
             examples=[{"hotel": 200}],
             extra={"unit": "dialogues", "needs": {"splits": ("auto", "official", "hash")}},
         ),
@@ -84,7 +84,7 @@ class Recipe:
     valid_size: Annotated[
         Size | dict[str, Size] | None,
         Meta(
-            description="at most so many validation dialogues, as train_size",
+            description="at most this many validation dialogues, as train_size",
             examples=[50],
             extra={"unit": "dialogues", "needs": {"splits": ("auto", "official", "hash")}},
         ),
@@ -92,7 +92,7 @@ class Recipe:
     test_size: Annotated[
         Size | dict[str, Size] | None,
         Meta(
-            description="at most so many test dialogues, as train_size",
+            description="at most this many test dialogues, as train_size",
             examples=[200],
             extra={"unit": "dialogues", "needs": {"splits": ("auto", "official", "hash")}},
         ),
@@ -100,7 +100,7 @@ class Recipe:
     limit: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(
-            description="a sample of so many of the dialogues that pass the filters, the same on every run with this seed",
+            description="a sample of this many of the dialogues that pass the filters, the same on every run with this seed",
             examples=[100],
             extra={"unit": "dialogues"},
         ),
@@ -111,10 +111,10 @@ class Recipe:
     ] = field(default_factory=list)
     single_domain: Annotated[bool, Meta(description="only dialogues about one domain")] = False
     min_turns: Annotated[
-        int, Meta(ge=0, description="only dialogues of at least so many turns, both speakers counted", examples=[4], extra={"unit": "turns"})
+        int, Meta(ge=0, description="only dialogues of at least this many turns, both speakers counted", examples=[4], extra={"unit": "turns"})
     ] = 1
     max_turns: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="only dialogues of at most so many turns", examples=[20], extra={"unit": "turns"})
+        Annotated[int, Meta(ge=1)] | None, Meta(description="only dialogues of at most this many turns", examples=[20], extra={"unit": "turns"})
     ] = None
     max_words: Annotated[
         Annotated[int, Meta(ge=1)] | None,
@@ -182,12 +182,12 @@ class Recipe:
         Meta(
             ge=0,
             le=1,
-            description="the share of train that stands in few_shot/ too; 0 for none",
+            description="the share of train that is also in few_shot/; 0 for none",
             examples=[0.05],
             extra={"unit": "share of dialogues"},
         ),
     ] = 0.1
-    hard_threshold: Annotated[float, Meta(description="test dialogues of a difficulty above this stand in test_hard", examples=[3.0])] = 2.5
+    hard_threshold: Annotated[float, Meta(description="test dialogues of a difficulty above this are in test_hard", examples=[3.0])] = 2.5
     hard_baselines: Annotated[
         list[str],
         Meta(

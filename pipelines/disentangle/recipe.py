@@ -48,12 +48,14 @@ class LogRecipe(Recipe):
     ] = "keep"
     min_participants: Annotated[
         int,
-        Meta(ge=1, description="only conversations of at least so many participants, bots not counted", examples=[2], extra={"unit": "participants"}),
+        Meta(
+            ge=1, description="only conversations of at least this many participants, bots not counted", examples=[2], extra={"unit": "participants"}
+        ),
     ] = 1
     max_participants: Annotated[
         Annotated[int, Meta(ge=1)] | None,
         Meta(
-            description="only conversations of at most so many participants, bots not counted; none is 2 for form dstc7, else no bound",
+            description="only conversations of at most this many participants, bots not counted; none is 2 for form dstc7, else no bound",
             examples=[3],
             extra={"unit": "participants"},
         ),
@@ -84,7 +86,7 @@ class LogRecipe(Recipe):
         int,
         Meta(
             ge=1,
-            description="lines of the channel that stand before a conversation where it is shown entangled",
+            description="lines of the channel before a conversation where it is shown entangled",
             examples=[100],
             extra={"unit": "lines"},
         ),

@@ -117,7 +117,7 @@ def audit_chart(audit: Mapping[str, Mapping[str, float]]) -> Chart | None:
         "audit",
         "Cheap rankers against chance",
         "Recall at 1 of rankers that take the first candidate, the longest, the shortest, or the one that names somebody from the context. They know"
-        " nothing of dialogue and should stand at the stroke, which is chance; otherwise the pool gives its answers away. TF-IDF may be better: it"
+        " nothing of dialogue and should be at the mark, which is chance; otherwise the pool gives its answers away. TF-IDF may be better: it"
         " says how hard the set is for a simple model.",
         "audit",
         data,

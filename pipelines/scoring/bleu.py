@@ -71,7 +71,7 @@ def self_test() -> None:
         ours = float(corpus_bleu({name: np.asarray(column.sum()) for name, column in columns_of(rows).items()}))
         theirs = BLEU(tokenize=TOKENIZERS[language], effective_order=True).corpus_score(hypotheses, [references]).score
         if abs(ours - theirs) > 1e-6:
-            raise DialmillError(f"sacrebleu {metadata.version('sacrebleu')} gives {theirs} where {ours} is due; install another version of it")
+            raise DialmillError(f"sacrebleu {metadata.version('sacrebleu')} gives {theirs} where {ours} is expected; install another version of it")
 
 
 #: Three pairs with one reference each (a transposed list of references would show), and short answers equal to theirs.

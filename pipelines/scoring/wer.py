@@ -130,7 +130,7 @@ def _score_file(suite: str, tally: _Tally) -> dict[str, Any]:
             "filled pauses (um, uh; 嗯, 呃) left out; so plain and written output score alike",
             "wer_raw": "both texts as written, without case, punctuation and blanks",
             "interval": "95 %, by the delta method over turns (wer_low, wer_high)",
-            "turns that failed": "stand in the suite as they were, and count as transcribed without error",
+            "turns that failed": "are in the suite unchanged, and count as transcribed without error",
         },
         "notes": [],
         "versions": versions(("numpy",)),

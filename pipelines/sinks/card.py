@@ -59,13 +59,13 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
     if recipe.few_shot:
         few = {suite: counts[path] for suite in recipe.suites if (path := f"few_shot/{suite}/train.jsonl") in counts}
         shown = ", ".join(f"{suite} {number:,}" for suite, number in few.items()) or "none"
-        lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({shown}); a smaller share is part of a larger one."]
+        lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({shown}); smaller shares are subsets of larger ones."]
     notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
     lines += ["", "## Suites", "", *notes] if notes else []
     lines += [*_difficulty(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
-    lines += ["", "The recipe, seed and a sha256 of every file stand in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]
+    lines += ["", "The recipe, seed and a sha256 of every file are in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]
     return "\n".join(lines)
 
 
@@ -194,7 +194,7 @@ def _audit(manifest: Mapping[str, Any]) -> list[str]:
     if not manifest.get("audit"):
         return []
     lines = ["", "## Audit of the candidates", ""]
-    lines += ["Recall at 1 of rankers that know nothing of dialogue; the first four should stand near chance.", ""]
+    lines += ["Recall at 1 of rankers that know nothing of dialogue; the first four should be near chance.", ""]
     lines += ["| file | examples | chance | first | longest | shortest | names | TF-IDF |", "|---|---|---|---|---|---|---|---|"]
     for path, found in manifest["audit"].items():
         figures = " | ".join(f"{found[name]:.4f}" for name in ("chance", "first", "longest", "shortest", "names", "tfidf"))

@@ -167,7 +167,7 @@ def _rejections(counters: Counters) -> list[str]:
     unread = counters.stage("read").rejected
     if unread:
         counts = ", ".join(f"{reason} {number}" for reason, number in sorted(unread.items()))
-        found.append(f"{sum(unread.values())} dialogues could not be read and stand in rejects/read.jsonl: {counts}")
+        found.append(f"{sum(unread.values())} dialogues could not be read and are in rejects/read.jsonl: {counts}")
     ours = {reason: sum(stage.rejected.get(reason, 0) for stage in counters.stages.values()) for reason in _OUR_FAULTS}
     if any(ours.values()):
         counts = ", ".join(f"{reason} {number}" for reason, number in ours.items() if number)

@@ -52,7 +52,7 @@ def split_of_name(path: str) -> bytes | None:
 
 
 def json_object_items(path: str, data: bytes) -> list[tuple[str, bytes]]:
-    """The items of a JSON file that holds one object, values left as raw JSON. A key that stands twice gives two items.
+    """The items of a JSON file that holds one object, values left as raw JSON. A key that occurs twice gives two items.
 
     Raises:
         InputError: empty, cut off, not JSON (with line and column), or not an object.
@@ -300,7 +300,7 @@ def _fills(data: bytes, items: list[tuple[str, bytes]]) -> bool:
 
 
 class _Repeating(dict[str, Any]):
-    """A JSON object with a key that stands twice; `pairs` has all of it."""
+    """A JSON object with a key that occurs twice; `pairs` has all of it."""
 
     pairs: list[tuple[str, Any]]
 

@@ -252,13 +252,13 @@ def build(
     Args:
         benchmark: its name (`list_benchmarks`).
         input: files, zips and folders of a published corpus.
-        output: the folder to make; whole or absent.
+        output: the output folder; it is written completely or not at all.
         seed: the run seed, up to 64 bits.
         set: keys of the recipe (`--set`), such as ``{"suites": ["standard", "typos"], "few_shot": 0}``; None as a value means none.
         recipe: a YAML file whose keys replace those of the benchmark's own recipe.
         format: the name of the input's format; None tells it apart.
         overwrite: replace what a former run left in the output folder.
-        allow_missing: go on without inputs that don't exist or are empty.
+        allow_missing: ignore inputs that don't exist or are empty.
         map: of one's own data, our name of a field -> yours.
         export: formats (`list_exporters`) in which the suites are written too, below export/NAME/SUITE.
         options: of Beam, such as ``["--runner=FlinkRunner"]``; none runs in this process.
@@ -303,14 +303,14 @@ def score(
 
     Args:
         benchmark: a benchmark that has a scorer, "cross-lingual", "disentanglement", or "wer" (which takes no predictions).
-        gold: the right answers: an output folder, or the official release's layout.
+        gold: the gold labels: an output folder, or a folder in the layout of the official release.
         predictions: a file or folder of each system; several are ranked.
         suite: a suite, or "all" for robustness against the clean one; None scores what the predictions are about.
         split: the split that the predictions are about, None for test.
         seed, samples: of the bootstrap, which gives the intervals.
         metrics: those of the table of systems by suites (`comparison`): names, several in one text with commas between; none takes the first that
             systems are ranked by.
-        official_compat: as the published scorer computes it, its faults included.
+        official_compat: compute the metrics exactly as the published scorer does, known errors included.
         database: a folder of DOMAIN_db.json files, for Inform and Success by entities.
 
     Returns:

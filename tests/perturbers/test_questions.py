@@ -117,8 +117,8 @@ def test_it_waits_for_an_entity_and_for_the_system_s_question() -> None:
     ("record", "told"),
     [
         ({"pairs": []}, "pairs"),
-        ({"pairs": [{"label": "A", "domains": ["酒店"], "questions": ["a"], "answers": ["b"]}] * 2}, "the label 'A' stands twice"),
-        ({"pairs": [{"label": x, "domains": ["酒店"], "questions": ["a"], "answers": ["b"]} for x in "AB"]}, "the wording 'a' stands twice"),
+        ({"pairs": [{"label": "A", "domains": ["酒店"], "questions": ["a"], "answers": ["b"]}] * 2}, "the label 'A' occurs twice"),
+        ({"pairs": [{"label": x, "domains": ["酒店"], "questions": ["a"], "answers": ["b"]} for x in "AB"]}, "the wording 'a' occurs twice"),
         ({"pairs": [{"label": "A", "domains": ["酒店"], "questions": ["a"]}]}, "'answers' is a required property"),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_folder_without_dialogues_is_named(tmp_path: Path) -> None:
     refused(build(tmp_path / "in", tmp_path / "out"), str(tmp_path / "in"), "no dialogues of a known format")
     (tmp_path / "in/notes.md").write_text("hello")
     (tmp_path / "in/valListFile.json").write_text("SNG1.json\n")
-    refused(build(tmp_path / "in", tmp_path / "out"), "no dialogues of a known format")
+    refused(build(tmp_path / "in", tmp_path / "out"), "none with dialogues to read")
 
 
 def test_the_wrong_format_is_said(tmp_path: Path) -> None:

@@ -65,16 +65,16 @@ def _leak(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "file", "damage", "told"),
     [
-        ("fbd", f"{PARCEL}/dev_ids.json", _list_twice, "stands in dev too"),
-        ("fbd", f"{PARCEL}/train_ids.json", lambda ids: ids.pop(), "stands in no list of a split"),
-        ("fbd", f"{PARCEL}/test_ids.json", lambda ids: ids.append("x-1"), "x-1 stands in a list and has no dialogue"),
+        ("fbd", f"{PARCEL}/dev_ids.json", _list_twice, "is in dev too"),
+        ("fbd", f"{PARCEL}/train_ids.json", lambda ids: ids.pop(), "is in no list of a split"),
+        ("fbd", f"{PARCEL}/test_ids.json", lambda ids: ids.append("x-1"), "x-1 is in a list but has no dialogue"),
         ("fbd", f"{PARCEL}/selected_simu_data.jsonasr.json", _unknown_intent, "has no intent '不存在'"),
         ("rbd", "release/train.json", _copy_candidate, "nearly equal each other"),
-        ("rbd", "release/test.json", _fewer, "has 9 candidates, 10 are due"),
+        ("rbd", "release/test.json", _fewer, "has 9 candidates, expected are 10"),
         ("rbd", "release/ecd_dev_subtask_1.json", lambda examples: examples.pop(), "examples, dev.json has"),
         ("sbd", DAMD, _other_state, "differ in more than the transcripts"),
-        ("sbd", DAMD, _leak, "which is for testing alone"),
-        ("sbd", "release/data/risawoz/valListFile.json", _list_twice, "stands in val too"),
+        ("sbd", DAMD, _leak, "which only test may hold"),
+        ("sbd", "release/data/risawoz/valListFile.json", _list_twice, "is in val too"),
     ],
 )
 def test_what_is_wrong_is_told(name: str, file: str, damage: Callable[[Any], object], told: str, built: dict[str, Path], tmp_path: Path) -> None:

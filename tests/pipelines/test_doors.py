@@ -69,4 +69,4 @@ def test_aliases_can_not_blow_a_file_up() -> None:
 def test_a_key_that_stands_twice_in_a_recipe_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text("suites: [standard]\nsuites: [typos]\n", "utf-8")
     said = call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "o", "--recipe", tmp_path / "r.yaml")
-    assert said.code == 2 and "stands twice" in said.err
+    assert said.code == 2 and "occurs twice" in said.err

@@ -100,10 +100,10 @@ def _hidden_rejects(made: dict[str, Any]) -> None:
 
 TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     "changed byte": (_changed_byte, f"{TEST}: is not the file that was written"),
-    "missing file": (lambda folder: (folder / TEST).unlink(), f"{TEST}: stands in the manifest but not in the folder"),
+    "missing file": (lambda folder: (folder / TEST).unlink(), f"{TEST}: is in the manifest but not in the folder"),
     "extra file": (
         lambda folder: (folder / "dialogues/typos/more.jsonl").write_text("{}"),
-        "more.jsonl: stands in the folder but not in the manifest",
+        "more.jsonl: is in the folder but not in the manifest",
     ),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "has no manifest.json"),
     "cut manifest": (lambda folder: (folder / "manifest.json").write_bytes((folder / "manifest.json").read_bytes()[:500]), "is cut off"),
@@ -117,7 +117,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     "unknown schema": (lambda folder: _edit(folder, lambda made: made["outputs"][1].update(schema="dialog")), "'dialog'"),
     "record cut out": (_cut_record, TEST),
     "changed text": (_changed_text, "are not equal"),
-    "moved variant": (_moved_variant, "stands in"),
+    "moved variant": (_moved_variant, "is in"),
 }
 
 

@@ -70,11 +70,11 @@ def _add(record: dict[str, Any], **nodes: Any) -> None:
         (lambda r: r["nodes"]["send"].update(next="sned"), "is no node (found sned)"),
         (lambda r: r.update(start="send"), "must be a system node"),
         (lambda r: r.update(start="gone"), "start: is no node"),
-        (lambda r: r.pop("values"), "{thing} stands in a wording and not in `values`"),
+        (lambda r: r.pop("values"), "{thing} is in a wording but not in `values`"),
         (lambda r: r["nodes"]["track"].update(system="x"), "has both `system` and `user`"),
         (lambda r: r["nodes"]["track"].update(user=["a", "a"]), "holds the same twice"),
         (lambda r: r.update(flow="../x"), "folders are named after it"),
-        (lambda r: _add(r, 拒识={"system": "?"}), "name the node otherwise"),
+        (lambda r: _add(r, 拒识={"system": "?"}), "give the node another name"),
         (lambda r: r["nodes"].update(x={"next": "send"}), "nodes.x"),
         (lambda r: r.update(nodes=[]), "nodes"),
     ],
@@ -90,7 +90,7 @@ def test_what_is_no_tree_is_told(damage: Callable[[dict[str, Any]], object], tol
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"flow: x\nflow: y\n", "the key 'flow' stands twice at line 2"),
+        (b"flow: x\nflow: y\n", "the key 'flow' occurs twice at line 2"),
         (b"flow: [x\n", "is not YAML"),
         (b"\xff\xfe", "is not UTF-8"),
         (b"", "is not of type 'object'"),

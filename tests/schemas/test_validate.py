@@ -103,7 +103,7 @@ def test_messages_are_for_people() -> None:
         (lambda s: s.pop("additionalProperties"), "(root): does not say which further keys"),
         (lambda s: s.pop("$id"), "$id: is missing"),
         (lambda s: s["properties"].update(b={"description": "b", "type": "array"}), "/properties/b: does not say what its items are"),
-        (lambda s: s["properties"].update(b={"$ref": "#/$defs/c", "type": "null"}), "draft 4 ignores what stands beside $ref"),
+        (lambda s: s["properties"].update(b={"$ref": "#/$defs/c", "type": "null"}), "draft 4 ignores keywords beside $ref"),
     ],
 )
 def test_lint_finds_what_a_validator_would_ignore(change: Any, message: str) -> None:
@@ -184,7 +184,7 @@ def _span(dialogue: Dialogue, index: int, **changes: Any) -> Dialogue:
     [
         (lambda d: d.replace(dialogue_id="D1"), "dialogue_id: 'D1' is not SOURCE_ID/SUITE/VARIANT, which is 'D1/typos/0'"),
         (lambda d: d.replace(dialogue_id="D1/typos/-1", variant=-1), "variant: -1 is below 0"),
-        (lambda d: _turn(d, turn=1), "turns[0].turn: is 1; turns are numbered from 0 in order, so 0 is due"),
+        (lambda d: _turn(d, turn=1), "turns[0].turn: is 1; turns are numbered from 0 in order, so 0 is expected"),
         (lambda d: d.replace(turns=d.turns[::-1]), "turns[0].turn: is 1"),
         (lambda d: _turn(d, speaker="system"), "turns[0].state: a system turn carries no belief state"),
         (lambda d: _span(d, 0, start=21), "turns[0].spans[0]: utterance[21:26] is ' east', text is 'east'"),
@@ -243,7 +243,7 @@ def test_lines_of_a_file(tmp_path: Path) -> None:
     report = validate_file(path)
     assert [(p.line, p.path) for p in report.problems] == [(2, "variant"), (len(records) + 1, "dialogue_id")]
     assert str(report).splitlines()[0] == f"{path}: line 2: variant: \"0\" is not of type 'integer'"
-    assert "stands on line 1 already" in str(report)
+    assert "is on line 1 already" in str(report)
 
 
 def test_rejects_are_known_by_their_lines(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def load(folders: str, knowledge: str) -> Bank:
         KnowledgeError: no knowledge base is named, a file is missing or of another form, or logs and labels differ in length.
     """
     if not knowledge:
-        raise KnowledgeError("knowledge: bank needs the knowledge base that its labels speak of; name it with knowledge=FILE")
+        raise KnowledgeError("knowledge: bank needs the knowledge base that its labels refer to; name it with knowledge=FILE")
     base = load_base(knowledge)
     found: dict[tuple[str, str], dict[str, None]] = {}
     for folder in folders.split("|"):

@@ -104,7 +104,7 @@ class KnowledgeBase:
 
     @cached_property
     def repeated(self) -> frozenset[tuple[str, str, str]]:
-        """The snippets whose title stands twice in their entity: which of them answers can't be said."""
+        """The snippets whose title occurs twice in their entity: which of them answers can't be said."""
         found = set()
         for entity in self.entities.values():
             counts = Counter(title_key(str(one.title)) for one in entity.snippets)
@@ -164,7 +164,7 @@ def _load(paths: str, stamps: tuple[tuple[int, int], ...]) -> KnowledgeBase:
             raise KnowledgeError(f"{path}: {error.strerror or error}") from None
         for key, entity in KnowledgeBase.from_dict(loaded, path).entities.items():
             if key in entities:
-                raise KnowledgeError(f"{path}: {key[0]}.{key[1]} stands in another of the files as well")
+                raise KnowledgeError(f"{path}: {key[0]}.{key[1]} is in another of the files as well")
             entities[key] = entity
     if not any(entity.snippets for entity in entities.values()):
         raise KnowledgeError(f"{paths}: holds no snippets")

@@ -117,7 +117,7 @@ class Knowledge(DialoguePerturber):
         Meta(
             ge=0,
             le=1,
-            description='how often a question stands inside another sentence ("do you know if ..."). By default as in written dialogues; '
+            description='how often a question is part of another sentence ("do you know if ..."). By default as in written dialogues; '
             "speakers do so "
             "in 44 of 100 questions (DSTC10)",
             examples=[0.44],
@@ -136,12 +136,12 @@ class Knowledge(DialoguePerturber):
             extra={"unit": "share of questions"},
         ),
     ] = WRITTEN.lead
-    most: Annotated[int, Meta(ge=1, description="up to so many questions in a dialogue", examples=[2], extra={"unit": "questions"})] = 4
-    chance: Annotated[
-        float, Meta(gt=0, le=1, description="with which probability a dialogue gets any", examples=[0.5], extra={"unit": "probability"})
-    ] = 1.0
+    most: Annotated[int, Meta(ge=1, description="at most this many questions in a dialogue", examples=[2], extra={"unit": "questions"})] = 4
+    chance: Annotated[float, Meta(gt=0, le=1, description="probability that a dialogue gets any", examples=[0.5], extra={"unit": "probability"})] = (
+        1.0
+    )
     continues: Annotated[
-        bool, Meta(description='the dialogue goes on behind an answer; else it ends with the last one ("continue" in the text of --with)')
+        bool, Meta(description='the dialogue goes on after an answer; else it ends with the last one ("continue" in the text of --with)')
     ] = True
     reference: Annotated[
         References, Meta(description='how questions refer to the entity: pronouns ("they", "there"), nouns ("the hotel"), its name, or a mixture')
@@ -156,8 +156,8 @@ class Knowledge(DialoguePerturber):
     db: Annotated[
         str,
         Meta(
-            description='files of the database whose rows say what needs no snippet, "|" between them; empty takes what databases of each '
-            "domain have",
+            description='files of the database ("|" between them); what its rows answer needs no snippet and is not asked about. Empty takes '
+            "what databases of each domain have",
             examples=["hotel_db.json"],
         ),
     ] = ""

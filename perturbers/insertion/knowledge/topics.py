@@ -95,7 +95,7 @@ def question_key(snippet: Snippet, language: str, name: str | None = None) -> st
 def usable(base: KnowledgeBase, language: str, database: Database | None = None) -> tuple[dict[tuple[str, str], tuple[Snippet, ...]], dict[str, int]]:
     """The snippets that a question can be asked about, by entity, and how many are left out for which reason.
 
-    Left out are snippets with a title that stands twice in the entity (`title_twice`), that share their topic with another one of the entity
+    Left out are snippets with a title that occurs twice in the entity (`title_twice`), that share their topic with another one of the entity
     (`two_snippets_fit`), and those that the database answers (`answerable_by_db`).
 
     Args:

@@ -30,8 +30,8 @@ def listed(root: Path, lists: Mapping[str, Path], names: Iterable[str]) -> Itera
     for split, path in lists.items():
         for name in load(path):
             if name in seen:
-                yield f"{path.relative_to(root)}: {name} stands in {seen[name]} too"
+                yield f"{path.relative_to(root)}: {name} is in {seen[name]} too"
             seen[name] = split
     there = set(names)
     for name in sorted(there ^ seen.keys()):
-        yield f"{name} has a dialogue and stands in no list of a split" if name in there else f"{name} stands in a list and has no dialogue"
+        yield f"{name} has a dialogue but is in no list of a split" if name in there else f"{name} is in a list but has no dialogue"

@@ -26,7 +26,7 @@ def check_release(root: Path, manifest: Mapping[str, Any]) -> tuple[list[str], l
         found = _FILE.fullmatch(item["path"])
         if found and item["records"]:
             problems += _check_file(root, item["path"], int(found[1]), manifest, pool, shown)
-            checked.append(f"{item['path']}: candidates are distinct, answers stand among them once, and blind rankers don't find them")
+            checked.append(f"{item['path']}: candidates are distinct, each answer is among them once, and trivial rankers don't find it")
     if shown.asked:
         problems += shown.problems()
         checked.append(f"{len(shown.asked)} answers of valid and test can't be read from the context of another example")
@@ -65,7 +65,7 @@ class Shown:
         for path, numbers in sorted(read.items()):
             of = sum(one[0] == path for one in self.asked)
             if len(numbers) > max(1, of // 200):
-                found.append(f"{path}: {len(numbers)} of {of} answers stand in the context of another example, such as that of {min(numbers)}")
+                found.append(f"{path}: {len(numbers)} of {of} answers are in the context of another example, such as that of {min(numbers)}")
         return found
 
 
@@ -107,7 +107,7 @@ def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any
     for one in elements(root / path):
         number = one["example-id"]
         if number in seen:
-            problems.append(f"{path}: example-id {number} stands twice")
+            problems.append(f"{path}: example-id {number} occurs twice")
         seen.add(number)
         target = targets.get(str(number), "").split(",")
         options = one.get("options-for-next")
@@ -160,9 +160,9 @@ def _faults(one: dict[str, Any], target: list[str], most: int) -> Iterator[str]:
     names = [option["candidate-id"].upper() for option in options]
     keys = [key_hash(candidate_key(option["utterance"])) for option in options]
     if len(set(names)) < len(names) or len(set(keys)) < len(keys):
-        yield "a candidate stands twice"
+        yield "a candidate occurs twice"
     if len(options) > most:
-        yield f"{len(options)} candidates, {most} are due"
+        yield f"{len(options)} candidates, expected are {most}"
     if any(not option["utterance"].strip() for option in options):
         yield "an empty candidate"
     answers = one.get("options-for-correct-answers")
@@ -171,7 +171,7 @@ def _faults(one: dict[str, Any], target: list[str], most: int) -> Iterator[str]:
             yield "has answers, the ground truth says it has none"
         return
     if any(names.count(name) != 1 for name in target):
-        yield f"the answers {', '.join(target)} don't stand among the candidates once each"
+        yield f"the answers {', '.join(target)} are not among the candidates once each"
     if answers is not None and {answer["candidate-id"].upper() for answer in answers} != set(target):
         yield "has other answers than the ground truth"
     right = [candidate_key(option["utterance"]) for option, name in zip(options, names, strict=True) if name in target]

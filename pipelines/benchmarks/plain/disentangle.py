@@ -10,7 +10,7 @@ from dialmill.pipelines.disentangle.recipe import LogRecipe
 
 class Disentangle(Benchmark):
     name = "disentangle"
-    about = "reply links and conversations of IRC logs"
+    about = "predict reply links and conversations of IRC logs"
     paper = "Kummerfeld et al. (2019), A Large-Scale Corpus for Conversation Disentanglement"
 
     def command(self, recipe: Mapping[str, Any]) -> str:

@@ -48,7 +48,7 @@ from dialmill.schemas.kinds import ANY, FileKind
 
 class CgodialFbd(Benchmark):
     name = "cgodial-fbd"
-    about = "CGoDial, flow-based: dialogues along the tree of a flow, the user node to be told from noisy speech"
+    about = "CGoDial, flow-based: dialogues along the tree of a flow, the user node to be recognised from noisy speech"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
     task_categories, task_ids = ("text-classification",), ("intent-classification",)

@@ -13,7 +13,7 @@ from dialmill.schemas.flow import REJECTED
 
 def check_release(root: Path) -> Checked:
     """Flow-based dialogues: lists of splits, and intents."""
-    return found("release: every dialogue of a flow stands in one split, and int2act.json has its intents", _flow_faults(root))
+    return found("release: every dialogue of a flow is in one split, and int2act.json has its intents", _flow_faults(root))
 
 
 def _flow_faults(root: Path) -> Iterator[str]:

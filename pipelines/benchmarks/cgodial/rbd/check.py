@@ -14,7 +14,9 @@ from dialmill.pipelines.core.checked import Checked
 
 def check_release(root: Path, recipe: Mapping[str, Any]) -> Checked:
     """Retrieval-based dialogues: candidates, and whether they give answers away."""
-    return found("release: candidates are distinct, as many as due, and blind rankers don't find the right ones", _retrieval_faults(root, recipe))
+    return found(
+        "release: candidates are distinct, as many as expected, and trivial rankers don't find the right ones", _retrieval_faults(root, recipe)
+    )
 
 
 def _retrieval_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
@@ -24,7 +26,7 @@ def _retrieval_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
         for source_id, one in examples.items():
             texts = one["true"] + one["false"]
             if len(texts) != recipe["candidate_numbers"][split]:
-                yield f"{path.relative_to(root)}: {source_id} has {len(texts)} candidates, {recipe['candidate_numbers'][split]} are due"
+                yield f"{path.relative_to(root)}: {source_id} has {len(texts)} candidates, expected are {recipe['candidate_numbers'][split]}"
             if len(usable(one["true"][0], one["false"], ())) < len(one["false"]):
                 yield f"{path.relative_to(root)}: {source_id} has candidates that nearly equal each other"
         total: dict[str, int] = {}

@@ -83,7 +83,7 @@ class RetrievalScorer(Scorer):
     def _flat(self, scores: Sequence[float]) -> dict[str, tuple[list[float], list[bool]]]:
         sizes = [len(session.right) + len(session.wrong) for session in self.sessions.values()]
         if not self.sessions:
-            raise InputError(self._path, f"is a list of scores, and {self.settings.gold} has no {_FILES[self.split]}.json to tell whose", "")
+            raise InputError(self._path, f"is a list of scores, and {self.settings.gold} has no {_FILES[self.split]}.json that gives their order", "")
         if sum(sizes) != len(scores):
             raise InputError(
                 self._path, f"has {len(scores)} scores, the gold has {sum(sizes)} candidates in {len(sizes)} examples", "score all of them"

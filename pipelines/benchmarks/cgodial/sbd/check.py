@@ -14,7 +14,7 @@ from dialmill.pipelines.core.checked import Checked
 
 def check_release(root: Path, recipe: Mapping[str, Any]) -> Checked:
     """Slot-based dialogues: lists of splits, versions, and held-out questions."""
-    sound = "release: every dialogue stands in one split, its spoken versions differ in the transcripts alone, held-out questions occur in test alone"
+    sound = "release: every dialogue is in one split, its spoken versions differ in the transcripts alone, held-out questions occur in test alone"
     return found(sound, _slot_faults(root, recipe))
 
 
@@ -41,4 +41,4 @@ def _slot_faults(root: Path, recipe: Mapping[str, Any]) -> Iterator[str]:
         for name in load(lists[split]):
             met = {slot for turn in dialogues[name]["log"] for slot in turn["turn_succ"]} & hidden if name in dialogues else set()
             if met:
-                yield f"{name}, of {split}, holds the question {min(met)}, which is for testing alone"
+                yield f"{name}, of {split}, holds the question {min(met)}, which only test may hold"

@@ -22,10 +22,10 @@ class SlotRecipe(Recipe):
         float,
         Meta(ge=0, le=1, description="probability that a dialogue gets such a question; 0 for none", examples=[0.8], extra={"unit": "probability"}),
     ] = 0.5
-    question_most: Annotated[int, Meta(ge=1, description="up to so many of them in a dialogue", examples=[3], extra={"unit": "questions"})] = 2
+    question_most: Annotated[int, Meta(ge=1, description="at most this many of them in a dialogue", examples=[3], extra={"unit": "questions"})] = 2
     held_out_share: Annotated[
         float,
-        Meta(ge=0, lt=1, description="share of the questions that are met only in testing", examples=[0.2], extra={"unit": "share of questions"}),
+        Meta(ge=0, lt=1, description="share of the questions that occur in test only", examples=[0.2], extra={"unit": "share of questions"}),
     ] = 0.13
     oos_texts: Annotated[
         str, Meta(description='files of out-of-scope utterances, "|" between them; empty takes our own list', examples=["chat.txt"])
@@ -36,7 +36,7 @@ class SlotRecipe(Recipe):
             ge=0, le=1, description="probability that a dialogue gets out-of-scope turns; 0 for none", examples=[0.3], extra={"unit": "probability"}
         ),
     ] = 0.6
-    oos_most: Annotated[int, Meta(ge=1, description="up to so many of them in a dialogue", examples=[1], extra={"unit": "turns"})] = 2
+    oos_most: Annotated[int, Meta(ge=1, description="at most this many of them in a dialogue", examples=[1], extra={"unit": "turns"})] = 2
     oos_answer: Annotated[str, Meta(description="what the system says to each", examples=["对不起，这个我不清楚。"])] = "抱歉，我不知道。"
 
     def __post_init__(self) -> None:

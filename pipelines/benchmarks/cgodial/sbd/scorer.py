@@ -72,7 +72,7 @@ class SlotScorer(Scorer):
     scale = "percent"
     ranked = ("comb", "jga", "success", "bleu")
     of_turns = ("jga_turns", "turn_success")
-    below_full: ClassVar[Mapping[str, str]] = {"success": "the acts of some turns lack a slot that is due, as the gold has them"}
+    below_full: ClassVar[Mapping[str, str]] = {"success": "the acts of some turns lack an expected slot in the gold itself"}
     pools: ClassVar[tuple[str, ...]] = (ALL_VERSIONS, HARD)
 
     def __init__(self, settings: Settings) -> None:
