@@ -9,8 +9,9 @@ from dialmill.pipelines.benchmarks import registry
 from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.scorer import Settings, Table
-from dialmill.pipelines.scoring import tables
-from dialmill.pipelines.scoring.evaluate import Request, evaluate
+from dialmill.pipelines.scoring import mwzeval, tables
+from dialmill.pipelines.scoring.evaluate import ALL, Request, evaluate
+from dialmill.pipelines.scoring.turns import TurnScorer
 
 
 def score(
@@ -65,6 +66,29 @@ def request(
     if scorer is None:
         raise UsageError(f"{benchmark} has no scorer of predictions")
     return Request(benchmark, scorer, settings, predictions, suite, seed, samples, metrics)
+
+
+def mwzeval_form(benchmark: str, settings: Settings, predictions: Sequence[str], suite: str | None = None) -> dict[str, Any]:
+    """The predictions of one system in the form of MultiWOZ_Evaluation, which knows no suites.
+
+    Args:
+        suite: the suite that is written; None and "all" for the clean one, or the first that is predicted.
+
+    Raises:
+        UsageError: several systems, or a benchmark whose predictions are no states and responses.
+        DialmillError: gold or predictions that can't be used.
+    """
+    kind = _scored(benchmark).scorer()
+    if kind is None or not issubclass(kind, TurnScorer):
+        raise UsageError(f"--mwzeval: predictions of {benchmark} have no states and responses, which MultiWOZ_Evaluation reads")
+    if len(predictions) != 1:
+        raise UsageError("--mwzeval: a file is of one system; name one with --predictions")
+    scorer = kind(settings)
+    guesses = scorer.read(predictions[0])
+    covered = scorer.covered(guesses)
+    named = suite if suite not in (None, ALL) else scorer.clean if scorer.clean in covered else covered[0]
+    assert named is not None
+    return mwzeval.document(scorer.gold.turns(named), guesses)
 
 
 def _scored(name: str) -> Benchmark:

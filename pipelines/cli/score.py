@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from dialmill.pipelines.benchmarks import scores
 from dialmill.pipelines.benchmarks.registry import SCORED_ONLY
@@ -34,6 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="NAME[,NAME]", help="the metrics of the table of systems and suites (default: the first that ranks)")
     parser.add_argument("--details", action="store_true", help="all tables: every metric, ranks, consistency, by domain, by how much changed")
     parser.add_argument("--plot", metavar="FILE", help="the drops with their intervals by suite, as .svg or .png")
+    parser.add_argument("--mwzeval", metavar="FILE", help="the predictions in the form of MultiWOZ_Evaluation, for its evaluate.py")
     parser.add_argument("--markdown", metavar="FILE", help="the tables as Markdown")
     parser.add_argument("--latex", metavar="FILE", help="the tables as LaTeX")
     add_output_options(parser)
@@ -51,7 +53,7 @@ _samples.__name__ = "int"  # what argparse calls a value that doesn't fit
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
-    for path in (options.json_file, options.markdown, options.latex, options.plot):
+    for path in (options.json_file, options.markdown, options.latex, options.plot, options.mwzeval):
         check_file(path)
     if options.plot is not None:
         plot.check(options.plot)
@@ -59,6 +61,9 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     with local(options.gold, options.database, *(options.predictions or ())) as (gold, database, *predictions):
         settings = Settings(gold, options.split, options.official_compat, database or None)
         found = scores.score(options.benchmark, settings, predictions, options.suite, options.seed, options.samples, metrics)
+        if options.mwzeval is not None:
+            form = scores.mwzeval_form(options.benchmark, settings, predictions, options.suite)
+            write_text(options.mwzeval, json.dumps(form, ensure_ascii=False, indent=1) + "\n")
     write_json(options, found)
     for path, made in ((options.markdown, scores.markdown), (options.latex, scores.latex)):
         if path is not None:

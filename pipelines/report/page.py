@@ -6,12 +6,14 @@ import base64
 import hashlib
 import importlib.resources
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.core.scorer import Table
 from dialmill.pipelines.report.charts import audit_chart, confidence_chart, corpus_charts, perturbation_charts
 from dialmill.pipelines.report.facts import Facts
 from dialmill.pipelines.sinks import card
@@ -25,8 +27,8 @@ _TRUNK = ("read", "lines", "filter", "split")
 _FILES = 400
 
 
-def render(manifest: dict[str, Any], facts: Facts) -> str:
-    """The page of a manifest (without the report's own entry) and the facts of its folder. Equal arguments give equal text."""
+def render(manifest: dict[str, Any], facts: Facts, scores: Sequence[Table] = ()) -> str:
+    """The page of a manifest (without the report's own entry), the facts of its folder, and tables of scores. Equal arguments give equal text."""
     environment = Environment(
         loader=PackageLoader("dialmill.pipelines.report", "static"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -47,6 +49,7 @@ def render(manifest: dict[str, Any], facts: Facts) -> str:
     return template.render(
         manifest=manifest,
         facts=facts,
+        scores=scores,
         charts=charts,
         about=_about(manifest),
         tiles=_tiles(manifest, facts),

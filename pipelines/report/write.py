@@ -3,39 +3,59 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.folders import MANIFEST, leads_out
+from dialmill.pipelines.core.scorer import Table
 from dialmill.pipelines.report.facts import gather
 from dialmill.pipelines.report.page import render
+from dialmill.pipelines.scoring import tables
 from dialmill.pipelines.sinks import manifest as manifests
 
 REPORT = "report.html"
 
 
-def add(folder: str, manifest: dict[str, Any]) -> None:
+def add(folder: str, manifest: dict[str, Any], scores: Sequence[Table] = ()) -> None:
     """Writes the report of a folder whose other files are all there, and enters it into `manifest`, which isn't written.
 
     The report tells of everything in the manifest but itself, so that both can be listed and both be made again to the byte.
     """
     manifest["outputs"] = sorted((item for item in manifest["outputs"] if item["path"] != REPORT), key=lambda item: str(item["path"]))
-    text = render(manifest, gather(folder, manifest)).encode("utf-8", "replace")
+    text = render(manifest, gather(folder, manifest), scores).encode("utf-8", "replace")
     with files.create(files.join(folder, REPORT)) as stream:
         stream.write(text)
     manifest["outputs"].append(manifests.entry(REPORT, text))
     manifest["outputs"].sort(key=lambda item: str(item["path"]))
 
 
-def write(folder: str) -> str:
+def score_tables(path: str) -> list[Table]:
+    """The table of systems and suites of a score file; where it compares nothing, that of its metrics.
+
+    Raises:
+        InputError: the file isn't one of `dialmill score --json`.
+    """
+    try:
+        found = json.loads(files.read_bytes(path))
+        return tables.tables({"scale": "percent", **found}, details=False)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(path, "is no score file", "make one with `dialmill score ... --json FILE`") from None
+
+
+def write(folder: str, scores: Sequence[str] = ()) -> str:
     """Writes the report of a finished folder again, with this release's page, and the manifest where that changes its line.
+
+    Args:
+        folder: the output folder.
+        scores: score files whose tables the report shows.
 
     Returns:
         The path of the report.
 
     Raises:
-        InputError: the folder has no readable manifest, or a file that it lists is gone or damaged.
+        InputError: the folder has no readable manifest, a file that it lists is gone or damaged, or a score file is none.
     """
     path = files.join(folder, MANIFEST)
     if files.size(path) is None:
@@ -51,7 +71,7 @@ def write(folder: str) -> str:
         raise InputError(path, f"lists {strange[0]!r}, which leads out of the folder", "this is no manifest of dialmill's; build the folder again")
     if missing:
         raise InputError(path, f"has no {', '.join(sorted(missing))}: it is no manifest of dialmill's", "build the folder again")
-    add(folder, manifest)
+    add(folder, manifest, [table for one in scores for table in score_tables(one)])
     made = manifests.encode(manifest)
     if made != content:
         with files.create(path) as stream:

@@ -17,6 +17,11 @@ from dialmill.pipelines.scoring.gold import GoldTurn
 from dialmill.pipelines.scoring.state import Slot
 
 SCHEMA = "predictions-mwzeval"
+#: What a score file says of Inform, Success and BLEU beside those that MultiWOZ_Evaluation lists.
+LEADERBOARD = (
+    "not comparable with MultiWOZ_Evaluation's leaderboard: goals and references are this gold's, delexicalised here;"
+    " --mwzeval FILE writes the predictions for its own evaluate.py"
+)
 _PLACEHOLDER = re.compile(r"\[([a-z]+)\]")
 #: Placeholders that belong to no domain, by SOLOIST's names.
 _VALUES = {
@@ -74,6 +79,41 @@ def predictions(
             if "response" in entry:
                 made["delexicalised"] = _with_domain(entry["response"], active)
             yield turn.key, made
+
+
+def document(gold: Sequence[GoldTurn], guesses: Mapping[tuple[str, int], Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Predictions in this form, as MultiWOZ_Evaluation reads them: an entry for each user turn that is answered.
+
+    Args:
+        gold: the user turns of one suite; of several variants of a dialogue the first is taken.
+        guesses: `predictions-state`, by the turn's key. A turn without a delexicalised response has the one with values, else an empty one.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    for turn in gold:
+        guess = guesses.get(turn.key)
+        if guess is None or turn.answer is None or turn.dialogue.variant:
+            continue
+        state: dict[str, dict[str, str]] = {}
+        for entry in guess.get("state", ()):
+            if entry["values"]:
+                state.setdefault(entry["domain"], {})[entry["slot"]] = entry["values"][0]
+        said = str(guess.get("delexicalised", guess.get("response", "")))
+        active = [name for name, _ in _DOMAINS.findall(said) if name != "value"]
+        entry = {"response": _DOMAINS.sub(_without_domain, said), "state": state, **({"active_domains": active[-1:]} if active else {})}
+        found.setdefault(_id(turn.dialogue.source_id), []).append(entry)
+    return found
+
+
+#: A placeholder of SOLOIST's: a domain, or "value", and a slot.
+_DOMAINS = re.compile(r"\[([a-z]+)_([a-z]+)\]")
+_PLAIN = {"count": "choice", "place": "destination"}
+
+
+def _without_domain(found: re.Match[str]) -> str:
+    domain, name = found[1], found[2]
+    if name == "trainid":
+        name = "id"
+    return f"[{_PLAIN.get(name, name) if domain == 'value' else name}]"
 
 
 def _id(name: str) -> str:

@@ -364,6 +364,7 @@ class TurnScorer(Scorer):
             made["tokenizer"] = ", ".join(f"{language}: {bleu.TOKENIZERS.get(language, '13a')}" for language in sorted(self._languages))
         if self._field == "delexicalised":
             made["inform"] = inform.policy(self.database)
+            made["leaderboard"] = mwzeval.LEADERBOARD
         return made
 
     def packages(self) -> Sequence[str]:

@@ -14,6 +14,7 @@ from dialmill.schemas import Goal, SlotName, Span, Turn
 from dialmill.schemas.dialogue import SlotValues
 from dialmill.schemas.validate import validate_file
 
+from tests.pipelines.tools import call
 from tests.scoring.making import dialogue, own, score, write_gold, write_lines
 
 
@@ -54,6 +55,26 @@ def test_predictions_of_multiwoz_evaluation_are_read(tmp_path: Path) -> None:
     entries[1]["state"] = {"hotel": {"area": "west"}}
     path.write_text(json.dumps({"SNG1": entries}))
     assert score("splits", gold, path)["metrics"]["jga"] == 50
+
+
+def test_predictions_are_written_in_the_form_of_mwzeval_and_score_the_same(tmp_path: Path) -> None:
+    made = _booking()
+    gold = write_gold(tmp_path, [made])
+    lines = own(made)
+    for line in lines:
+        line["delexicalised"] = "[hotel_name] has [value_count] stars"
+    ours, theirs = write_lines(tmp_path / "p.jsonl", lines), tmp_path / "theirs.json"
+    done = call("score", "splits", "--gold", gold, "--predictions", ours, "--mwzeval", theirs, "--quiet")
+    assert done.code == 0, done.err
+    written = json.loads(theirs.read_text("utf-8"))
+    assert validate_file(theirs, kinds=file_kinds()).schema == "predictions-mwzeval"
+    ((name, entries),) = written.items()
+    assert name == made.source_id.lower() and all(entry["response"] == "[name] has [choice] stars" for entry in entries)
+    first, again = score("splits", gold, ours), score("splits", gold, theirs)
+    for metric in ("jga", "inform", "success"):
+        assert again["metrics"][metric] == first["metrics"][metric]
+    assert "not comparable" in first["policy"]["leaderboard"]
+    assert call("score", "splits", "--gold", gold, "--predictions", ours, theirs, "--mwzeval", theirs).code == 2
 
 
 @pytest.mark.parametrize(("name", "words"), [("other", "other"), ("sng1", "has 1 turns")])

@@ -150,3 +150,24 @@ def test_what_it_refuses(spoil: Any, words: str, raddle: Path, tmp_path: Path) -
     result = call("report", tmp_path / "out")
     assert result.code == 1 and result.out == "" and words in result.err and "Traceback" not in result.err and "fault of dialmill" not in result.err
     assert (tmp_path / "out/report.html").read_bytes() == before
+
+
+def test_scores_and_drops_stand_in_the_report_where_they_are_given(raddle: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(raddle, folder)
+    before = (folder / "report.html").read_text("utf-8")
+    assert 'id="scores"' not in before
+    guesses, file = tmp_path / "<b>tracker.jsonl", tmp_path / "s.json"
+    assert call("predict-baseline", "raddle", "--gold", folder, "--output", guesses, "--quiet").code == 0
+    assert call("score", "raddle", "--gold", folder, "--predictions", guesses, "--suite", "all", "--json", file, "--quiet").code == 0
+    assert call("report", folder, "--scores", file, "--quiet").code == 0
+    page = (folder / "report.html").read_text("utf-8")
+    section = page[page.index('id="scores"') : page.index('id="counts"')]
+    cell = next(iter(json.loads(file.read_text("utf-8"))["comparison"]["scores"]["jga"].values()))["typos"]
+    assert f"<small>{cell['drop']:.2f} [{cell['low']:.2f}, {cell['high']:.2f}]</small>" in section and f"{cell['score']:.2f}" in section
+    assert "&lt;b&gt;tracker" in section and "<b>tracker" not in section
+    assert call("verify", folder, "--quiet").code == 0, "the manifest has the new report"
+    assert call("report", folder, "--quiet").code == 0 and (folder / "report.html").read_text("utf-8") == before
+    (tmp_path / "no.json").write_text("[1]", "utf-8")
+    refused = call("report", folder, "--scores", tmp_path / "no.json")
+    assert refused.code == 1 and "no score file" in refused.err
