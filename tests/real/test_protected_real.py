@@ -28,4 +28,5 @@ def test_identifiers_and_control_tokens_of_tau_bench(spec: str, real: Path) -> N
         variant = perturber.perturb(dialogue, seed=1).turns[0].utterance
         assert lost(text, variant) is None, (text, variant)
         changed += variant != text
-    assert changed > len(messages) / 2
+    if spec != "verbosity":  # It gives reasons for what the acts say, and these turns have no acts: it leaves them as they are.
+        assert changed > len(messages) / 2
