@@ -21,6 +21,7 @@ from dialmill.pipelines.core.progress import Progress
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Runner
 from dialmill.pipelines.core.stage import Item, Stage, StageChain
+from dialmill.pipelines.core.subsets import repeats
 from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.exporters import registry as exporters
@@ -336,7 +337,7 @@ def _finish_files(job: Job, folder: str, counters: Counters) -> list[dict[str, A
         records[path] = records.get(path, 0) + number
     outputs = []
     for path in sorted(shards):
-        schema = expected.get(path) or benchmark.schema_of(path, blind) or _schema_by_place(path)
+        schema = expected.get(path) or benchmark.schema_of(path, blind) or expected.get(repeats(path)) or _schema_by_place(path)
         for made, size, digest in join_parts(folder, path, shards[path], job.params, is_map(schema)):
             outputs.append({"path": made, "sha256": digest, "bytes": size, "records": records[path], "schema": schema})
     return outputs

@@ -8,11 +8,13 @@ drafts agree. jsonschema-rs was chosen by measuring (tests/benchmarks/bench_vali
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
 
 _SUFFIX = ".schema.json"
+#: The entry points of benchmarks: a package that brings one may bring its schemas.
+_GROUP = "dialmill.benchmarks"
 
 #: Keywords that mean the same in draft 2020-12 and draft 4. `pattern` is left out: Python and Rust read expressions differently.
 _KEYWORDS = frozenset(
@@ -55,21 +59,56 @@ class Problem:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all schemas, sorted."""
-    files = resources.files("dialmill.schemas").joinpath("json").iterdir()
-    return tuple(sorted(file.name[: -len(_SUFFIX)] for file in files if file.name.endswith(_SUFFIX)))
+    """Names of all schemas, those of installed plug-ins too, sorted."""
+    return tuple(sorted(_places()))
 
 
 def load(name: str) -> dict[str, Any]:
-    """The JSON Schema called `name`.
+    """The JSON Schema called `name`: ours, or that of a plug-in.
 
     Raises:
-        KeyError: there is none; the message lists those there are.
+        KeyError: there is none (the message lists those there are), or two packages bring one of that name.
+        ValueError: the file is no JSON.
     """
-    if name not in names():
+    found = _places().get(name)
+    if found is None:
         raise KeyError(f"no schema {name!r}; there are: {', '.join(names())}")
-    loaded: dict[str, Any] = json.loads(resources.files("dialmill.schemas").joinpath("json", name + _SUFFIX).read_text("utf-8"))
+    if len(found) > 1:
+        raise KeyError(f"the schema {name!r} is brought by {' and '.join(map(str, found))}; uninstall one of the packages")
+    loaded: dict[str, Any] = json.loads(found[0].read_bytes())
     return loaded
+
+
+@functools.cache
+def _places() -> dict[str, list[Path]]:
+    """The files of each name. One of ours hides those of plug-ins; of two plug-ins none wins in silence."""
+    found = _schemas_in(Path(__file__).parent)
+    ours = set(found)
+    for folder in _plugin_folders():
+        for name, paths in _schemas_in(folder).items():
+            if name not in ours:
+                found.setdefault(name, []).extend(paths)
+    return found
+
+
+def _schemas_in(package: Path) -> dict[str, list[Path]]:
+    return {path.name[: -len(_SUFFIX)]: [path] for path in sorted((package / "json").glob("*" + _SUFFIX))}
+
+
+def _plugin_folders() -> list[Path]:
+    """The folders of the packages that bring benchmarks, whose ``json/NAME.schema.json`` are schemas. No package is imported to find them."""
+    folders = set()
+    for point in metadata.entry_points(group=_GROUP):
+        top, *inner = point.value.partition(":")[0].strip().split(".")
+        try:
+            spec = importlib.util.find_spec(top)
+        except (ImportError, ValueError):  # a package that is broken is reported where it is used
+            spec = None
+        for root in (spec.submodule_search_locations or ()) if spec is not None else ():
+            # The module that the entry point names is a file, or a folder of its own.
+            folder = Path(root, *inner)
+            folders.add(folder if folder.is_dir() else folder.parent)
+    return sorted(folders)
 
 
 def check_lint(schema: dict[str, Any]) -> list[str]:

@@ -172,4 +172,11 @@ def _state(installed: bool, brings: str) -> str:
 
 
 def _schemas() -> list[dict[str, Any]]:
-    return [{"name": name, "about": validate.load(name).get("title", "")} for name in validate.names()]
+    found = []
+    for name in validate.names():
+        try:
+            about = str(validate.load(name).get("title", ""))
+        except (KeyError, ValueError, OSError) as error:  # of a plug-in
+            about = f"can't be used: {error}"
+        found.append({"name": name, "about": about})
+    return found

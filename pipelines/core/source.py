@@ -44,6 +44,8 @@ class Source(ABC):
     about: ClassVar[str]  #: one line for `dialmill list sources`
     #: The kinds of its files that `dialmill validate` holds to a schema.
     kinds: ClassVar[tuple[FileKind, ...]] = ()
+    #: Whether it takes files of no particular release ("User: ..." lines): another source that knows a file, a plug-in's too, goes first.
+    generic: ClassVar[bool] = False
 
     def chosen(self, fields: Mapping[str, str]) -> Source:
         """The source as it is when the user names it (`--format`), with the user's own names of fields (`--map`).

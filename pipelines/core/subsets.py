@@ -27,6 +27,11 @@ def in_subset(subset: str, path: str) -> str:
     return f"{head}{_ROOT}{subset}/{tail}"
 
 
+def repeats(path: str) -> str:
+    """The file of the whole release of which a subset's file repeats some records; any other path as it is."""
+    return next((whole for subset in SUBSETS if (whole := path.replace(f"{_ROOT}{subset}/", _ROOT, 1)) != path), path)
+
+
 def repeated(outs: Iterable[Out], subsets: Iterable[str]) -> Iterator[Out]:
     """Pieces of release files, and again for each subset that their record belongs to."""
     made = list(outs)

@@ -73,7 +73,9 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
     for path, shown, named in _distinct(candidates):
         try:
             text = head_of(path)
-            roles = [(one.name, role) for one in sources if (role := one.role(path, text))]
+            claims = [(one, role) for one in sources if (role := one.role(path, text))]
+            specific = [(one, role) for one, role in claims if not one.generic]
+            roles = [(one.name, role) for one, role in specific or claims]
             if not text.strip():
                 # An empty .jsonl beside others is a subset without records, as dialmill itself writes it.
                 if named or roles or path.endswith((".json", ".tsv", ".txt")):

@@ -72,6 +72,7 @@ class Plain(Source):
     language = "en, zh, und"
     licence = "your own"
     about = "your own data: JSON lines, JSON, CSV, TSV or Parquet, a row a turn or a row a dialogue (docs/own-data.md)"
+    generic = True
 
     def chosen(self, fields: Mapping[str, str]) -> Source:
         unknown = [name for name in fields if name not in FIELDS and name not in _SPEAKERS]

@@ -44,6 +44,7 @@ class Transcript(Source):
     language = "en, zh, und"
     licence = "your own"
     about = 'transcripts: .txt files of lines that begin with who speaks ("User: ...", "Agent: ...", "用户：...")'
+    generic = True
 
     def chosen(self, fields: Mapping[str, str]) -> Source:
         unknown = [name for name in fields if name not in ("user", "system")]

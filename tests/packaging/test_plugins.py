@@ -1,5 +1,7 @@
-"""A package of somebody else's brings a perturber, a source, a benchmark and an engine: they are listed, used by the command line in two worker
-processes, and tested by their author with our contracts."""
+"""A package of somebody else's brings a perturber, a source, a benchmark with a schema and an engine.
+
+They are listed, used by the command line in two worker processes, and tested by their author with our contracts.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +57,19 @@ def test_its_benchmark_is_built_by_two_processes_as_by_one(plugged: Environment,
     table = (tmp_path / "two" / "release" / "shouting.tsv").read_text("utf-8")
     assert len(table.splitlines()) == 40 and "THANK" in table
     assert plugged.run("dialmill", "verify", tmp_path / "two", cwd=tmp_path).returncode == 0
+
+
+def test_its_schema_is_listed_and_its_release_validated_by_it(plugged: Environment, tmp_path: Path) -> None:
+    listed = json.loads(plugged.run("dialmill", "list", "schemas", "--json", "-", cwd=tmp_path).stdout)["schemas"]
+    assert {one["name"]: one["about"] for one in listed}["shouted-lines"] == "shouted-lines: the turns of a chat"
+    done = plugged.run("dialmill", "build", "shouted", "--input", PLUGIN / "corpus", "--output", tmp_path / "out", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = tmp_path / "out" / "release" / "shouting.jsonl"
+    checked = plugged.run("dialmill", "validate", lines, "--schema", "shouted-lines", cwd=tmp_path)
+    assert checked.returncode == 0 and "40 records are valid" in checked.stdout, checked.stdout + checked.stderr
+    (tmp_path / "bad.jsonl").write_text('{"id": "", "turns": [1]}\n', "utf-8")
+    refused = plugged.run("dialmill", "validate", tmp_path / "bad.jsonl", "--schema", "shouted-lines", cwd=tmp_path)
+    assert refused.returncode == 1 and "turns[0]" in refused.stdout + refused.stderr
 
 
 def test_its_perturber_and_its_engine_are_chained_with_ours_in_two_processes(plugged: Environment, tmp_path: Path) -> None:
