@@ -102,15 +102,17 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
     if faults:
         raise DialmillError("\n".join(faults))
     if not any(item.role == "dialogues" for item in found):
-        where = ", ".join(paths) or "nothing"
-        if found:
-            about = "; ".join(f"{one.name}: {one.about}" for one in sources if one.name in {item.source for item in found})
-            raise DialmillError(f"{where}: holds side files of a known format, but none with dialogues to read; name one that has them ({about})")
-        smallest = f"the smallest record of your own is {SMALLEST}, on a line of a .jsonl file ({PAGE})"
-        raise DialmillError(
-            f"{where}: no dialogues of a known format found ({_known(sources)}); name a file of dialogues, or its folder or zip; {smallest}"
-        )
+        raise DialmillError(f"{', '.join(paths) or 'nothing'}: {_without_dialogues(found, sources)}")
     return found
+
+
+def _without_dialogues(found: Sequence[InputFile], sources: Sequence[Source]) -> str:
+    """What to do about an input in which no file holds dialogues to read."""
+    if found:
+        about = "; ".join(f"{one.name}: {one.about}" for one in sources if one.name in {item.source for item in found})
+        return f"holds side files of a known format, but none with dialogues to read; name one that has them ({about})"
+    smallest = f"the smallest record of your own is {SMALLEST}, on a line of a .jsonl file ({PAGE})"
+    return f"no dialogues of a known format found ({_known(sources)}); name a file of dialogues, or its folder or zip; {smallest}"
 
 
 def _distinct(candidates: list[_Candidate]) -> list[_Candidate]:
