@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import yaml
@@ -91,8 +91,9 @@ class _Loader(yaml.SafeLoader):
         self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()
-        node = super().compose_node(parent, index)
+        # Any: what the stubs of PyYAML say of these differs from one release of theirs to the next.
+        event: Any = cast(Any, self).peek_event()
+        node: Any = super().compose_node(parent, index)
         if isinstance(event, yaml.AliasEvent):
             if id(node) not in self._sizes:
                 raise yaml.composer.ComposerError(None, None, "an alias is inside the node that it refers to", event.start_mark)
