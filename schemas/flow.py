@@ -96,7 +96,7 @@ class _Loader(yaml.SafeLoader):
         node: Any = super().compose_node(parent, index)
         if isinstance(event, yaml.AliasEvent):
             if id(node) not in self._sizes:
-                raise yaml.composer.ComposerError(None, None, "an alias is inside the node that it refers to", event.start_mark)
+                raise yaml.composer.ComposerError(None, None, "an alias is inside the node that it refers to", cast(Any, event.start_mark))
             return node
         inside = (
             node.value
