@@ -6,6 +6,7 @@ must have as many lines. Folders called train, dev and test are the official spl
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -53,7 +54,7 @@ class UbuntuIrc(MessageSource):
         if role == "form":
             yield name, "form", str(len(split_lines(data))).encode()
             return
-        if not data:
+        if not data.removeprefix(codecs.BOM_UTF8):
             raise InputError(path, "is empty", "give the log as released")
         if b"\0\0\0" in data[:4096]:
             raise InputError(path, "is no text", "is it another file?")

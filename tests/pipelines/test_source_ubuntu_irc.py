@@ -11,7 +11,7 @@ from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from .tools import DATA
@@ -83,6 +83,7 @@ def test_a_plain_text_is_no_log(tmp_path: Path) -> None:
 
 @settings(max_examples=100)
 @given(st.binary(max_size=300), st.sampled_from(["dialogues", "links", "form"]))
+@example(b"\xef\xbb\xbf", "dialogues")
 def test_any_bytes_are_read_or_refused(data: bytes, role: str) -> None:
     try:
         pieces = [Piece(kind, 0, 0, content) for _, kind, content in SOURCE.pieces(role, "a.raw.txt", data)]  # type: ignore[arg-type]
