@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from dialmill.pipelines.core.errors import InputError, RecordError
@@ -181,7 +181,7 @@ def _slack_name(message: dict[str, Any]) -> str:
 
 def _discord(message: dict[str, Any]) -> _Said:
     sent = datetime.fromisoformat(message["timestamp"])
-    sent = sent if sent.tzinfo else sent.replace(tzinfo=UTC)
+    sent = sent if sent.tzinfo else sent.replace(tzinfo=timezone.utc)
     author = message["author"]
     nick = re.sub(r"\s+", "_", str(author.get("nickname") or author["name"]).strip())
     answers = (message.get("reference") or {}).get("messageId")
