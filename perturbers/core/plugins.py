@@ -7,6 +7,7 @@ imports the same place.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -106,6 +107,17 @@ class Registry(Generic[T]):
         called = getattr(found, "name", None)
         if self.base is not None and called != name:
             raise self.error(f"{about} calls itself {called!r}: the `name` of {entry.place} has to be that of its entry point")
+        return found
+
+    def usable(self) -> list[T]:
+        """Every thing that can be loaded, by name, those that aren't listed included.
+
+        One of a plug-in that can't be is left out: it keeps nothing from working that doesn't name it, and `dialmill list` says what is wrong.
+        """
+        found = []
+        for name in sorted(self.entries):
+            with contextlib.suppress(self.error):
+                found.append(self.load(name))
         return found
 
     def _member(self, place: str) -> T:

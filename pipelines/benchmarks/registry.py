@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -64,13 +63,8 @@ def load_recipe(name: str, file: str | None = None, settings: Iterable[str] = ()
 
 
 def usable() -> list[Benchmark]:
-    """Every benchmark, by name, those with a command of their own and those that are scored only included. One of a plug-in that can't be loaded
-    is left out: it keeps nothing from working that doesn't name it, and `dialmill list benchmarks` says what is wrong with it."""
-    found = []
-    for name in sorted(REGISTRY.entries):
-        with contextlib.suppress(UsageError):
-            found.append(get(name))
-    return found
+    """Every benchmark that can be loaded, by name. Those with a command of their own and those that are scored only are among them."""
+    return [one() for one in REGISTRY.usable()]
 
 
 @functools.cache

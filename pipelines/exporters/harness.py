@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -135,13 +136,13 @@ class HarnessExporter(Exporter):
                     yield ExportFile(f"{task}.{split}.jsonl", lines(found))
         yield from self.code(suite, made)
 
+    @abstractmethod
     def line(self, task: str, sample: Sample, suite: Suite, instructions: Instructions) -> dict[str, Any]:
         """A sample as the harness reads it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def code(self, suite: Suite, made: list[tuple[str, str]]) -> Iterator[ExportFile]:
         """The files that make tasks of the samples, of which there are those of `made` (task, split)."""
-        raise NotImplementedError
 
 
 def _module(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 
 from dialmill.perturbers.core.plugins import Registry
@@ -70,10 +69,5 @@ def chosen(name: str | None, fields: Mapping[str, str]) -> Source | None:
 
 
 def usable() -> list[Source]:
-    """Every source, by name. One of a plug-in that can't be loaded is left out: it keeps no other format from being read, and `dialmill list sources`
-    says what is wrong with it."""
-    found = []
-    for name in names():
-        with contextlib.suppress(UsageError):
-            found.append(get(name))
-    return found
+    """Every source that can be loaded, by name."""
+    return [one() for one in REGISTRY.usable()]

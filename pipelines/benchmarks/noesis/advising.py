@@ -9,30 +9,26 @@ with train; ``advising_test_case1_subtask_N.json`` do (the organisers' first tes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 from zlib import crc32
 
 import msgspec
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.pipelines.benchmarks.noesis import kinds
-from dialmill.pipelines.benchmarks.noesis.check import check_release
+from dialmill.pipelines.benchmarks.noesis.benchmark import Noesis
 from dialmill.pipelines.benchmarks.noesis.recipe import AdvisingRecipe
-from dialmill.pipelines.benchmarks.noesis.release import release_files, schema_of, split_of
+from dialmill.pipelines.benchmarks.noesis.release import release_files
 from dialmill.pipelines.benchmarks.noesis.scorer import NoesisAdvising as _Scorer
 from dialmill.pipelines.benchmarks.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
-from dialmill.pipelines.benchmarks.shared import ranking_predictor
 from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.benchmark import Benchmark, Job
-from dialmill.pipelines.core.checked import Checked
+from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.inputs import InputFile
-from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
@@ -51,21 +47,12 @@ _NAMES = {"user": "student", "system": "advisor"}
 _ATTEMPTS = 20
 
 
-class NoesisAdvising(Benchmark):
+class NoesisAdvising(Noesis):
     name = "noesis-advising"
     about = "DSTC7 Task 1 and DSTC8 Track 2, Advising: the advisor's next utterance among candidates, in many wordings"
-    paper = "Gunasekara et al. (2019), DSTC7 Task 1: Noetic End-to-End Response Selection"
-    takes_records = True
-    kinds = kinds.KINDS
-
-    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
-        return Checked(*check_release(folder, manifest))
 
     def scorer(self) -> type[Scorer]:
         return _Scorer
-
-    def predictor(self) -> Predictor:
-        return ranking_predictor
 
     def recipe(self) -> type[Recipe]:
         return AdvisingRecipe
@@ -92,12 +79,6 @@ class NoesisAdvising(Benchmark):
         found = release_files("advising", recipe.subtasks, (CASE1, ""), recipe.form, recipe.held_out_labels, recipe.distractors == "similar")
         found[CONVERSATIONS] = kinds.CONVERSATIONS
         return found | subset_files(found, recipe.few_shot, self.split_of)
-
-    def split_of(self, path: str) -> str | None:
-        return split_of(path)
-
-    def schema_of(self, path: str, blind: bool) -> str | None:
-        return schema_of(path)
 
 
 class TrainingIds:

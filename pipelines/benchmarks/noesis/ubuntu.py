@@ -9,27 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from dialmill.pipelines.benchmarks.noesis import kinds, manuals
-from dialmill.pipelines.benchmarks.noesis.check import check_release
+from dialmill.pipelines.benchmarks.noesis.benchmark import Noesis
 from dialmill.pipelines.benchmarks.noesis.copies import CompareCopies, Copy, Eligible, GatherCopies, GatherEligible, ListEligible, SendBands, divide
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
-from dialmill.pipelines.benchmarks.noesis.release import release_files, schema_of, split_of
+from dialmill.pipelines.benchmarks.noesis.release import release_files
 from dialmill.pipelines.benchmarks.noesis.scorer import NoesisUbuntu as _Scorer
 from dialmill.pipelines.benchmarks.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
-from dialmill.pipelines.benchmarks.shared import ranking_predictor
 from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import cut, places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
 from dialmill.pipelines.candidates.keys import hashes
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.benchmark import Benchmark, Job
-from dialmill.pipelines.core.checked import Checked
+from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.scorer import Scorer
@@ -43,21 +39,12 @@ POOL = "release/ubuntu_pool_subtask_2.tsv"
 MANUALS = "release/ubuntu_manuals.jsonl"
 
 
-class NoesisUbuntu(Benchmark):
+class NoesisUbuntu(Noesis):
     name = "noesis-ubuntu"
     about = "DSTC7 Task 1 and DSTC8 Track 2, Ubuntu: conversations taken out of IRC logs, the next utterance among candidates"
-    paper = "Gunasekara et al. (2019), DSTC7 Task 1: Noetic End-to-End Response Selection"
-    takes_records = True
-    kinds = kinds.KINDS
-
-    def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
-        return Checked(*check_release(folder, manifest))
 
     def scorer(self) -> type[Scorer]:
         return _Scorer
-
-    def predictor(self) -> Predictor:
-        return ranking_predictor
 
     def recipe(self) -> type[Recipe]:
         return UbuntuRecipe
@@ -87,12 +74,6 @@ class NoesisUbuntu(Benchmark):
         if recipe.form == "dstc7" and 2 in recipe.subtasks:
             found[POOL] = ""
         return found | ({MANUALS: kinds.MANUALS} if recipe.knowledge else {})
-
-    def split_of(self, path: str) -> str | None:
-        return split_of(path)
-
-    def schema_of(self, path: str, blind: bool) -> str | None:
-        return schema_of(path)
 
 
 class CutConversations(Stage):
