@@ -41,6 +41,8 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
     for span in after.spans:
         if span.start is not None and text[span.start : span.end] != span.text:
             raise AssertionError(f"span {span} does not match its utterance")
+    if view.structural and protected.lost(before.utterance, text) is not None:
+        return "protected_token_lost"  # First: a token of programs is none of the words that the comparison below looks at.
     language = view.language
     compared = None if language == "zh" else _compared(view, text, edits)
     if compared is not None:
@@ -53,10 +55,7 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
         names = units.names
         found = signals(text, language, units)
         problem = _values(view, text, edits, units, found, mode) or _classes(view.signals, found, mode) or _additions(view, text, edits, units)
-    problem = problem or _requests(before, view.units.names, names, language) or _acts(before, view.units.names, names, language)
-    if problem is None and view.structural and protected.lost(before.utterance, text) is not None:
-        return "protected_token_lost"
-    return problem
+    return problem or _requests(before, view.units.names, names, language) or _acts(before, view.units.names, names, language)
 
 
 def old_values_left(before: Dialogue, after: Dialogue) -> tuple[OldValue, ...]:

@@ -5,6 +5,7 @@ What must hold of the source, so that its labels are all it says, is told by the
 
 from __future__ import annotations
 
+from dialmill.perturbers.core import protected
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.values import VALUE_CLASSES, signals
 from dialmill.perturbers.rewording.composer.plan import Composed, Context
@@ -14,10 +15,12 @@ def of_text(context: Context, made: Composed) -> str | None:
     """Why a composed text doesn't say what the source's labels say, None where it does.
 
     Returns:
-        None, or `value_lost: TEXT`, `value_added: CLASS=VALUE`.
+        None, or `protected_token_lost`, `value_lost: TEXT`, `value_added: CLASS=VALUE`.
     """
     view, text = context.view, made.text
     source = view.turn.utterance
+    if view.structural and protected.lost(source, text) is not None:
+        return "protected_token_lost"
     reached = 0
     kept = set()
     for place in made.placed:
