@@ -33,6 +33,7 @@ from dialmill.pipelines.sinks import card, croissant, manifest
 from dialmill.pipelines.sinks.folder import output_folder
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.sinks.parts import WriteParts, join_parts
+from dialmill.pipelines.sinks.shortfalls import empty_suites, reasons_of
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
 from dialmill.pipelines.stages import difficulty, pools, training_sample, tuning
@@ -303,9 +304,8 @@ def _check_useful(job: Job, counters: Counters) -> None:
     for name, what, key in (("filter", "passed the filters", "the keys of filters"), ("split", "got a split", "sizes and splits")):
         count = counters.stage(name)
         if count.entered and not count.out:
-            reasons = ", ".join(f"{reason} {number:,}" for reason, number in sorted(count.rejected.items(), key=lambda item: -item[1]))
             raise DialmillError(
-                f"none of the {count.entered:,} dialogues {what} ({reasons}), so that nothing would be left;"
+                f"none of the {count.entered:,} dialogues {what}: {reasons_of(job.recipe, count.rejected)}, so that nothing would be left;"
                 f" `dialmill list recipe {job.recipe.benchmark}` explains {key}"
             )
     for suite in job.recipe.suites:
@@ -318,6 +318,14 @@ def _check_useful(job: Job, counters: Counters) -> None:
                     f"suite {suite} lost {lost:,} of {wanted:,} records to one kind of failure ({reason}), more than the"
                     f" {job.recipe.max_failures:.0%} that max_failures allows; {_first_failure(counters, suite, reason)}"
                 )
+
+    empty = empty_suites(job, counters)
+    made = [suite for suite in job.recipe.suites if suite != STANDARD]
+    reasons = {reason for suite in made for reason in counters.stage(suite).rejected}
+    # Where failures alone emptied the suites, max_failures allows it.
+    if made and all(suite in empty for suite in made) and not reasons <= set(_FAILURES):
+        told = "; ".join(f"suite {suite}: {empty[suite]}" for suite in made)
+        raise DialmillError(f"no record was perturbed, so that nothing would be made ({told})")
 
 
 def _first_failure(counters: Counters, suite: str, reason: str) -> str:

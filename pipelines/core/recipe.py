@@ -212,6 +212,19 @@ class Recipe:
 
     #: Keys of earlier releases -> what they are called now.
     renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from"}
+    #: Why dialogues or examples are left out, and the setting that takes them.
+    relaxed_by: ClassVar[Mapping[str, str]] = {
+        "too_few_turns": "min_turns=N",
+        "too_many_turns": "max_turns=N",
+        "too_many_words": "max_words=N",
+        "not_single_domain": "single_domain=false",
+        "domain_not_wanted": "domains=A,B",
+        "ends_with_user": "require_system_end=false",
+        "non_ascii": "ascii_only=false",
+        "no_acts": "require_acts=false",
+        "licence_non_commercial": "commercial=false",
+        "not_in_official_lists": "splits=hash",
+    }
 
     def __post_init__(self) -> None:
         try:

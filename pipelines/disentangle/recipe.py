@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from dialmill.perturbers.core.options import Meta
 from dialmill.pipelines.core.errors import UsageError
@@ -11,18 +12,6 @@ from dialmill.pipelines.core.recipe import Recipe
 from dialmill.schemas import Dialogue
 
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$", title="a date, YYYY-MM-DD")]
-
-
-#: Why conversations are refused, and the key that takes them.
-RELAXED_BY = {
-    "too_few_participants": "min_participants=1",
-    "too_many_participants": "max_participants=N, or form=dstc8,",
-    "directed_start": "undirected_start=false",
-    "no_request": "opens_with_request=false",
-    "one_sided": "max_share=1",
-    "unsure_links": "min_confidence=0",
-    "too_few_turns": "min_turns=N",
-}
 
 
 @dataclass(frozen=True)
@@ -100,6 +89,16 @@ class LogRecipe(Recipe):
             extra={"unit": "messages"},
         ),
     ] = 500
+
+    relaxed_by: ClassVar[Mapping[str, str]] = {
+        **Recipe.relaxed_by,
+        "too_few_participants": "min_participants=1",
+        "too_many_participants": "max_participants=N, or form=dstc8,",
+        "directed_start": "undirected_start=false",
+        "no_request": "opens_with_request=false",
+        "one_sided": "max_share=1",
+        "unsure_links": "min_confidence=0",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +64,36 @@ def _check(path: str, example: str, ranking: Ranking) -> None:
     if scores is not None and any(scores[place] < scores[place + 1] for place in range(len(scores) - 1)):
         raise InputError(
             path, f"example {example}: the scores rise along the list, so it isn't best first", "sort the candidates by descending score"
+        )
+
+
+def strangers(rankings: Mapping[str, Ranking], options: Mapping[str, Set[str]], also: Set[str] = frozenset()) -> list[tuple[str, str]]:
+    """Candidates that are ranked and aren't offered, as (example, candidate), in the order of the rankings.
+
+    Args:
+        options: example -> the ids it offers, in upper case; examples that it doesn't have aren't looked at.
+        also: ids that may be ranked everywhere.
+    """
+    return [
+        (example, candidate)
+        for example, ranking in rankings.items()
+        if example in options
+        for candidate in ranking.candidates
+        if candidate.upper() not in options[example] and candidate.upper() not in also
+    ]
+
+
+def check_offered(path: str, rankings: Mapping[str, Ranking], options: Mapping[str, Set[str]], also: Set[str] = frozenset()) -> None:
+    """Raises `InputError`, naming the first, where a ranking holds candidates that its example doesn't offer; arguments as for `strangers`."""
+    unknown = strangers(rankings, options, also)
+    if unknown:
+        example, candidate = unknown[0]
+        more = f", and {len(unknown) - 1:,} more such candidates" if len(unknown) > 1 else ""
+        offered = ", ".join(sorted(options[example])[:3])
+        raise InputError(
+            path,
+            f"example {example} ranks the candidate {candidate!r}, which is none of its {len(options[example]):,} options ({offered}, ...){more}",
+            "are the predictions of this gold and subtask?",
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from dialmill.pipelines.candidates.audit import rates, suspicions
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import SHORTFALL, Counters
-from dialmill.pipelines.disentangle.recipe import RELAXED_BY
+from dialmill.pipelines.sinks.shortfalls import empty_parts, refusals
 from dialmill.pipelines.stages import difficulty
 from dialmill.pipelines.stages.split import Layout
 from dialmill.pipelines.stages.word_errors import report
@@ -57,9 +57,11 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
         **({"audit": audited} if audited else {}),
         **({"speech": {"transcribed": report(counters.word_errors), "tuned": tuned or {}}} if counters.word_errors else {}),
         "warnings": [
+            *empty_parts(job, counters, layout, outputs),
             *layout.warnings,
             *job.startup_warnings,
             *_shortfalls(counters),
+            *refusals(job.recipe, counters),
             *_unlocated(counters),
             *(one for path, measured in audited.items() for one in suspicions(path, measured)),
             *_annotation_errors(counters),
@@ -127,12 +129,6 @@ def _shortfalls(counters: Counters) -> list[str]:
     if short:
         found.append(f"{_SHORT}: {short} examples have fewer candidates than wanted: too few utterances differ, and none is repeated")
     found += [name.removeprefix(SHORTFALL) for name in sorted(counters.notes) if name.startswith(SHORTFALL)]
-    refused = counters.stages.get("filter")
-    if refused is not None:
-        # The filters of conversations have keys that relax them: the one that refuses most of the input is named.
-        most = max(refused.rejected.items(), key=lambda item: item[1], default=("", 0))
-        if 2 * most[1] > refused.entered and most[0] in RELAXED_BY:
-            found.append(f"{most[1]:,} of {refused.entered:,} conversations are {most[0]}: {RELAXED_BY[most[0]]} takes them")
     return found
 
 

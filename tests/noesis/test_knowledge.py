@@ -61,3 +61,37 @@ def test_unknown_is_null(text: str) -> None:
 def test_what_is_known_stays() -> None:
     record = {"a": "No", "b": 0, "c": False, "d": ["none of these"], "e": "Unknown Pleasures"}
     assert known(record) == record
+
+
+@pytest.mark.parametrize("key", ["StartTime", "EndTime", "TimeOfDay", "start_time", "End"])
+@pytest.mark.parametrize("text", ["0:00:00", "00:00", "0:00", "00:00:00.0", "12:00 AM"])
+def test_a_time_that_was_never_set_is_null(key: str, text: str) -> None:
+    assert known({key: text, "Section": {"K. Ashdown": {key: text}}}) == {key: None, "Section": {"K. Ashdown": {key: None}}}
+    assert known({key: "9:00:00", "Description": text}) == {key: "9:00:00", "Description": text}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 - 3", {"min": 1, "max": 3}),
+        ("2-4", {"min": 2, "max": 4}),
+        ("1.5 – 3", {"min": 1.5, "max": 3}),
+        ("1 to 6", {"min": 1, "max": 6}),
+        ("1 至 3", {"min": 1, "max": 3}),
+        ("4", 4),
+        (4, 4),
+        ("arranged", "arranged"),
+    ],
+)
+def test_credits_are_numbers_and_ranges(text: object, value: object) -> None:
+    assert known({"Credits": text}) == {"Credits": value} and known({"CreditHours": text}) == {"CreditHours": value}
+    assert known({"Description": text}) == {"Description": text}, "other fields are none of its business"
+
+
+def test_a_name_may_be_spelled_as_unknown_is() -> None:
+    record = {"Area": "NA", "Instructor": "Nan", "CourseTitle": "Nil", "Section": {"NA": {"DaysOfClass": "NA"}}, "Workload": "NA"}
+    assert known(record) == record | {"Section": {"NA": {"DaysOfClass": None}}, "Workload": None}
+    assert known({"Area": "n/a", "Instructor": "unknown", "Category": "none", "Department": "?"}) == dict.fromkeys(
+        ("Area", "Instructor", "Category", "Department")
+    )
+    assert known({"Areas": ["NA", "Theory", "n/a"], "Days": ["NA", "Mo"]}) == {"Areas": ["NA", "Theory"], "Days": ["Mo"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from dialmill.perturbers.core import options
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core.errors import UsageError
 
-from tests.pipelines.tools import DATA, call
+from tests.pipelines.tools import DATA, call, corpus, manifest, records, talk
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_a_limited_run_takes_the_same_sample_each_time(tmp_path: Path) -> None:
 def test_a_run_of_which_nothing_is_left_fails(tmp_path: Path) -> None:
     words = ["build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--quiet"]
     filtered = call(*words, "--set", "min_turns=999")
-    assert filtered.code == 1 and "passed the filters" in filtered.err
+    assert filtered.code == 1 and "passed the filters" in filtered.err and "min_turns=N takes them" in filtered.err
     assert not (tmp_path / "out").exists()
 
 
@@ -107,3 +108,39 @@ def test_a_suite_that_is_mostly_lost_to_failures_fails(tmp_path: Path, monkeypat
     assert said.code == 1 and "suite typos lost" in said.err and "out of order" in said.err and "max_failures" in said.err
     assert not (tmp_path / "out").exists()
     assert call(*words, "--set", "max_failures=1").code == 0
+
+
+def test_a_run_of_which_every_perturbed_suite_is_empty_fails(tmp_path: Path) -> None:
+    words = ["perturb", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--with", "questions"]
+    alone = call(*words)
+    assert alone.code == 1 and re.search(r"suite questions: all 63 records were left out: 63 language_not_supported", alone.err)
+    assert not (tmp_path / "out").exists()
+    both = call(*words, "--with", "typos")
+    assert both.code == 0 and "warning: suite questions is empty: all 63 records" in both.err
+    assert manifest(tmp_path / "out")["warnings"][0].startswith("suite questions is empty")
+
+
+def test_a_suite_for_which_the_input_has_no_dialogue_is_told(tmp_path: Path) -> None:
+    settings = ("suites=standard,typos", "perturbations.typos=typos", "suite_domains.typos=bus")
+    words = [word for setting in settings for word in ("--set", setting)]
+    done = call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", *words)
+    assert done.code == 0 and "suite typos is empty: the input has no dialogue about bus alone (suite_domains)" in done.err
+
+
+def test_a_split_that_was_asked_for_and_is_empty_is_the_first_warning(tmp_path: Path) -> None:
+    few = corpus(tmp_path / "in", {f"D{number}": talk(number) for number in range(3)})
+    done = call("build", "splits", "--input", few, "--output", tmp_path / "out", "--set", "splits=hash")
+    empty = [split for split in ("train", "valid", "test") if not records(tmp_path / "out", "standard", split)]
+    assert done.code == 0 and empty
+    told = manifest(tmp_path / "out")["warnings"]
+    assert [one.split(":")[0] for one in told[: len(empty)]] == [f"split {split} is empty" for split in empty]
+    settings = [word for part in ("train=1", "valid=0", "test=0") for word in ("--set", f"fractions.{part}")]
+    whole = call("build", "splits", "--input", few, "--output", tmp_path / "all", "--set", "splits=hash", *settings)
+    assert whole.code == 0 and "is empty" not in whole.err, "nobody asked for the others"
+
+
+def test_a_threshold_that_costs_much_is_named(tmp_path: Path) -> None:
+    dialogues = {f"D{number}": talk(number)[: 2 if number % 4 == 0 else 4] for number in range(24)}
+    long = corpus(tmp_path / "in", dialogues)
+    done = call("build", "splits", "--input", long, "--output", tmp_path / "out", "--set", "min_turns=3")
+    assert done.code == 0 and "of 24 dialogues thresholds left out: 6 too_few_turns (min_turns=N takes them)" in done.err

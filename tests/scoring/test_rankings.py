@@ -93,6 +93,51 @@ def test_bad_rankings_are_told(line: Any, what: str, tmp_path: Path) -> None:
         read_rankings(str(tmp_path / "g.jsonl"))
 
 
+def _example(number: int, names: list[str], right: list[str], **more: Any) -> dict[str, Any]:
+    options = {"options-for-next": [{"candidate-id": name, "utterance": name} for name in names]} if names else {}
+    answers = [{"candidate-id": name, "utterance": name} for name in right]
+    return {"example-id": number, "messages-so-far": [], **options, "options-for-correct-answers": answers, **more}
+
+
+def _noesis(folder: Path, suite: str, ranked: list[str], official: bool = False) -> dict[str, Any]:
+    items = [{"example-id": 1, "candidate-ranking": [{"candidate-id": name} for name in ranked]}]
+    (folder / "guesses.json").write_text(json.dumps(items))
+    return evaluate(scoring_request("noesis-ubuntu", Settings(str(folder), official=official), [str(folder / "guesses.json")], suite))
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_candidate_that_is_not_offered_is_an_error(beside: bool, tmp_path: Path) -> None:
+    """Also where the right answers are read from the table beside the examples; NONE may always be ranked, and case doesn't count."""
+    (tmp_path / "ubuntu_test_subtask_1.json").write_text(json.dumps([_example(1, POOL, [POOL[1]])]))
+    if beside:
+        (tmp_path / "ubuntu_test_subtask_1.targets.tsv").write_text(f"1\t{POOL[1]}\n")
+    assert _noesis(tmp_path, "subtask_1", [POOL[1].lower(), "NONE"])["metrics"]["R@1"] == 1
+    with pytest.raises(InputError, match=r"example 1 ranks the candidate 'ZZZ', which is none of its 8 options .*and 1 more"):
+        _noesis(tmp_path, "subtask_1", [POOL[1], "ZZZ", "YYY"])
+    scored = _noesis(tmp_path, "subtask_1", [POOL[1], "ZZZ"], official=True)
+    assert any("'ZZZ'" in note for note in scored["notes"])
+
+
+def test_candidates_of_a_shared_pool_are_known(tmp_path: Path) -> None:
+    (tmp_path / "ubuntu_test_subtask_2.json").write_text(json.dumps([_example(1, [], [POOL[1]])]))
+    (tmp_path / "ubuntu_pool_subtask_2.tsv").write_text("".join(f"{name}\ttext\n" for name in POOL))
+    assert _noesis(tmp_path, "subtask_2", [POOL[1]])["metrics"]["R@1"] == 1
+    with pytest.raises(InputError, match="ranks the candidate 'C99'"):
+        _noesis(tmp_path, "subtask_2", [POOL[1], "C99"])
+
+
+def test_retrieval_based_places_beyond_the_candidates_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "test.json").write_text(json.dumps({"s": {"history": ["?"], "true": ["t"], "false": ["f", "g"]}}, ensure_ascii=False))
+    for place, fits in (("2", True), ("3", False), ("t", False)):
+        (tmp_path / "g.jsonl").write_text(json.dumps({"example_id": "s", "candidates": [{"candidate_id": "0"}, {"candidate_id": place}]}))
+        request = scoring_request("cgodial-rbd", Settings(str(tmp_path)), [str(tmp_path / "g.jsonl")])
+        if fits:
+            assert evaluate(request)["metrics"]["r_at_1"] == 100
+        else:
+            with pytest.raises(InputError, match=f"ranks the candidate '{place}'"):
+                evaluate(request)
+
+
 def _rbd(folder: Path, scores: list[float], official: bool = False) -> dict[str, float]:
     folder.mkdir(parents=True, exist_ok=True)
     size = len(scores)

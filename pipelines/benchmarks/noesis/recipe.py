@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from dialmill.perturbers.core.options import Meta
 from dialmill.pipelines.candidates.cuts import cut
@@ -20,7 +21,16 @@ class SelectionRecipe(Recipe):
     subtasks: Annotated[list[Annotated[int, Meta(ge=1, le=5)]], Meta(description="the subtasks that are made", examples=[[1, 4]])] = field(
         default_factory=lambda: [1]
     )
-    candidates: Annotated[int, Meta(ge=2, description="options of an example", examples=[20], extra={"unit": "candidates"})] = 100
+    candidates: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=1_000,
+            description="options of an example; a pool of more than a thousand is subtask 2's, which all examples share",
+            examples=[20],
+            extra={"unit": "candidates"},
+        ),
+    ] = 100
     pool_size: Annotated[
         int,
         Meta(
@@ -99,6 +109,13 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
     keep_common_answers: Annotated[
         bool, Meta(description="keeps every example with an answer that is said all the time, though its frequency tells it among the candidates")
     ] = False
+
+    relaxed_by: ClassVar[Mapping[str, str]] = {
+        **LogRecipe.relaxed_by,
+        "no_cut": "short_contexts=true, or a lower min_context,",
+        "near_copy": "drop_near_copies= (none), or a higher near_copy,",
+        "common_answer": "keep_common_answers=true",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

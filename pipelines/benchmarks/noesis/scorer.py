@@ -2,10 +2,11 @@
 
 Metrics in [0, 1]: `R@1`, `R@10`, `R@50`, `R@100` and `MRR` of the first right candidate, `MAP` (textbook) and `MAP_official` (the organisers'
 metrics.py, which takes the right candidates in the order of the ground truth, not of the ranking), `final` = (MRR + R@10) / 2, by which a subtask is
-won; of examples without a right candidate, `NONE.precision`, `NONE.recall` and `NONE.f1` of the answer "NONE" in first place.
+won; of examples without a right candidate, `NONE.precision`, `NONE.recall` and `NONE.f1` of the answer "NONE" in first place. A candidate that the
+example doesn't offer is an error, where the gold has the options.
 
 ``--official-compat``: examples that weren't predicted count as wrong instead of being an error, candidate ids must be in the upper case of the ground
-truth, and R@100 takes any rank.
+truth, R@100 takes any rank, and candidates that aren't offered are counted in a note.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
 from dialmill.pipelines.scoring.predictions import check_ids
-from dialmill.pipelines.scoring.ranking import Ranking, average_precision, read_rankings
-from dialmill.pipelines.scoring.truth import NONE, Truth, read_truth
+from dialmill.pipelines.scoring.ranking import Ranking, average_precision, check_offered, read_rankings, strangers
+from dialmill.pipelines.scoring.truth import NONE, Truth, read_options, read_truth
 
 _CUTS = (1, 10, 50, 100)
 _SPLITS = {"test": ("test", "responses"), "valid": ("dev",), "dev": ("dev",), "train": ("train",)}
@@ -98,9 +99,20 @@ class Noesis(Scorer):
         truth = self.truth(suite)
         if guesses is not None and not self.settings.official:
             check_ids(list(truth), guesses, self._path, "example")
+        if guesses is not None:
+            self._check_candidates(suite, guesses)
         rows = [self._row(right, _own(right) if guesses is None else guesses.get(example)) for example, right in truth.items()]
         columns = columns_of(rows)
         return Units([Key(example, 0, "") for example in truth], columns, columns["R@1"] > 0 if rows else None)
+
+    def _check_candidates(self, suite: str, guesses: dict[str, Ranking]) -> None:
+        """Raises `InputError` where a candidate isn't offered; the published script passes over it, which a note then tells."""
+        key = "valid" if self.split == "dev" else self.split
+        options = read_options(self._found[key][suite], _shared_pools(self.settings.gold, self.corpus))
+        if not self.settings.official:
+            check_offered(self._path, guesses, options, {NONE})
+        elif unknown := strangers(guesses, options, {NONE}):
+            self.notes.add(f"{len(unknown):,} ranked candidates are no options of their examples, the first is {unknown[0][1]!r} of {unknown[0][0]}")
 
     def _row(self, right: Sequence[str], ranking: Ranking | None) -> dict[str, float]:
         row: dict[str, float] = {"n": 1, **{f"R@{cut}": 0 for cut in _CUTS}, "rr": 0, "ap": 0, "ap_official": 0}
@@ -155,6 +167,12 @@ class NoesisAdvising(Noesis):
     about = "NOESIS, Advising: R@1/10/50/100, MRR, MAP, and NONE"
     corpus = "advising"
     clean = "subtask_1"
+
+
+def _shared_pools(gold: str, corpus: str) -> list[Path]:
+    """The pools that examples without options of their own share."""
+    root = Path(gold)
+    return sorted((root.parent if root.is_file() else root).rglob(f"{corpus}*pool*.tsv"))
 
 
 def _own(right: Sequence[str]) -> Ranking:

@@ -16,8 +16,8 @@ from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, ratio
 from dialmill.pipelines.scoring.predictions import check_ids, first_byte, prediction_files, read_document
-from dialmill.pipelines.scoring.ranking import Ranking, read_rankings
-from dialmill.pipelines.scoring.truth import Truth, read_truth
+from dialmill.pipelines.scoring.ranking import Ranking, check_offered, read_rankings
+from dialmill.pipelines.scoring.truth import Truth, read_options, read_truth
 
 _FILES = {"test": "test", "valid": "dev", "train": "train"}
 _CUTS = (1, 2, 5)
@@ -55,6 +55,7 @@ class RetrievalScorer(Scorer):
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise InputError(str(path), f"is no file of retrieval-based dialogues: {error}", "`dialmill validate` tells more") from None
         self.truth: Truth = {} if listed is None else read_truth([listed])
+        self._options = {} if listed is None else read_options([listed])
         hard = find(settings.gold, "hard_dialog_id.json")
         self.hard = set() if hard is None else set(msgspec.json.decode(hard.read_bytes(), type=list[int]))
         self._path = ""
@@ -70,8 +71,10 @@ class RetrievalScorer(Scorer):
             return self._flat(read_document(file, "predictions-cgodial-rbd"))
         found: dict[str, tuple[list[float], list[bool]]] = {}
         rankings = read_rankings(path)
-        truth = self.truth if self.truth and (not self.sessions or rankings.keys() & self.truth.keys()) else self._positions()
+        listed = bool(self.truth) and (not self.sessions or bool(rankings.keys() & self.truth.keys()))
+        truth = self.truth if listed else self._positions()
         check_ids(list(truth), rankings, path, "example")
+        check_offered(path, rankings, self._options if listed else self._places())
         for example, ranking in rankings.items():
             found[example] = _scored(ranking, truth[example])
         return found
@@ -79,6 +82,10 @@ class RetrievalScorer(Scorer):
     def _positions(self) -> Truth:
         """Candidates by their place in the release, which has the right ones first: "0" is right."""
         return {name: [str(place) for place in range(len(session.right))] for name, session in self.sessions.items()}
+
+    def _places(self) -> dict[str, frozenset[str]]:
+        """The places of all candidates in the release, by example."""
+        return {name: frozenset(str(place) for place in range(len(one.right) + len(one.wrong))) for name, one in self.sessions.items()}
 
     def _flat(self, scores: Sequence[float]) -> dict[str, tuple[list[float], list[bool]]]:
         sizes = [len(session.right) + len(session.wrong) for session in self.sessions.values()]
