@@ -26,6 +26,8 @@ STANDARD = "standard"
 INSERTED = "inserted"
 #: The label of a user turn that is out of the system's scope.
 OOS = "oos"
+#: The label of a user turn whose spans programs read, as the tools of an agent do: while values are protected they stay to the byte, capitals too.
+GUARDED = "guarded"
 
 
 R = TypeVar("R", bound="Record")
@@ -179,6 +181,11 @@ class Turn(Record, frozen=True):
     def inserted(self) -> bool:
         """Whether a step inserted the turn, so that the source has none in its place."""
         return INSERTED in self.labels
+
+    @property
+    def exact(self) -> list[tuple[int, int]]:
+        """Where the values of a guarded turn stand, as (start, end) in its utterance; nowhere in any other turn."""
+        return [(span.start, span.end) for span in self.spans if span.start is not None and span.end is not None] if GUARDED in self.labels else []
 
 
 class SkippedTurn(Record, frozen=True):

@@ -43,6 +43,8 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
             raise AssertionError(f"span {span} does not match its utterance")
     if view.structural and protected.lost(before.utterance, text) is not None:
         return "protected_token_lost"  # First: a token of programs is none of the words that the comparison below looks at.
+    if mode == "protect" and view.exact and (value := protected.lost(before.utterance, text, view.exact)) is not None:
+        return f"value_lost: {value}"
     language = view.language
     compared = None if language == "zh" else _compared(view, text, edits)
     if compared is not None:

@@ -89,9 +89,11 @@ def touches(places: Sequence[tuple[int, int]], start: int, end: int) -> bool:
     return any(a < end and start < b for a, b in places)
 
 
-def lost(before: str, after: str) -> str | None:
-    """The first protected token of `before` that stands fewer times in `after`, None where all are there."""
-    places = ranges(before)
+def lost(before: str, after: str, places: Sequence[tuple[int, int]] | None = None) -> str | None:
+    """The first protected token of `before` that stands fewer times in `after`, None where all are there. `places` are where to look for tokens, in
+    place of `ranges`: the values of a guarded turn, say."""
+    if places is None:
+        places = ranges(before)
     if not places:
         return None
     for token, count in Counter(before[start:end] for start, end in places).items():

@@ -73,6 +73,7 @@ class View:
         located: the values found, sorted and disjoint.
         hidden: places of values that overlap a located one.
         structural: tokens that programs read (`core.protected`), which no mode touches.
+        exact: where the values of a guarded turn stand, which protect mode leaves alone to the byte, capitals included.
         protected: what protect mode leaves alone, as sorted disjoint (start, end) ranges: `structural`, `located`, `hidden`, tokens with digits,
             negation, number words, times, days, words for "no preference", and the other words of the closed classes.
         units, signals, hits: the utterance as the matcher cuts it, the surfaces of the closed lexicon in it, those of the dialogue's values in it.
@@ -80,7 +81,7 @@ class View:
     """
 
     __slots__ = (
-        *("_guards", "_tokens", "dialogue", "hidden", "hits", "language"),
+        *("_guards", "_tokens", "dialogue", "exact", "hidden", "hits", "language"),
         *("located", "locator", "protected", "signals", "structural", "turn", "units"),
     )
 
@@ -105,6 +106,7 @@ class View:
         self.hidden = hidden
         self._guards = _guards(units, signals)
         self.structural = protected.ranges(turn.utterance)
+        self.exact = merge(turn.exact) if turn.labels else ()
         self.protected = merge([place[:2] for place in located] + self._guards + hidden + list(self.structural))
         self._tokens: tuple[tuple[int, int], ...] | None = None
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dialmill.perturbers.core import protected
+from dialmill.perturbers.core.contract import ValueMode
 from dialmill.perturbers.speech.forms import Output, Piece, as_recognised, rewrite, units
 from dialmill.perturbers.speech.numbers import write_hanzi, write_words
 from dialmill.perturbers.speech.sounds import likeness
@@ -120,11 +121,12 @@ def transcribed_changes(source: Sequence[Word], transcript: str, transcribed: Se
     return [Change(op.i, op.j, written(transcript, transcribed, op.k, op.m, language)) for op in ops if not op.same]
 
 
-def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language: str) -> list[Edit]:
-    """Edits over `text`, whose words are `source`, for changes in order that split no written token; none touches what `core.protected` names."""
+def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language: str, kept: Sequence[tuple[int, int]] = ()) -> list[Edit]:
+    """Edits over `text`, whose words are `source`, for changes in order that split no written token; none touches what `core.protected` names, nor
+    the places `kept`."""
     blank = "" if language == "zh" else " "
     found: list[Edit] = []
-    places = protected.ranges(text)
+    places = [*protected.ranges(text), *kept]
     opened = 0  # the word up to which nothing of a sentence's beginning is left
     for i, j, new in changes:
         if i == j:
@@ -183,7 +185,19 @@ def written(transcript: str, transcribed: Sequence[Word], k: int, m: int, langua
     return " ".join(part if part == "I" or part.startswith("I'") else part.lower() for part in parts)
 
 
-def apply_transcript(turn: Turn, transcript: str, language: str, output: Output = "written", fillers: Sequence[tuple[int, str]] = ()) -> Turn:
+def values_of(turn: Turn, mode: ValueMode) -> list[tuple[int, int]]:
+    """Where the values of a turn stand that are said so that they are understood: all of them in protect mode, none in follow mode."""
+    return [(span.start, span.end) for span in turn.spans if span.start is not None and span.end is not None] if mode == "protect" else []
+
+
+def apply_transcript(
+    turn: Turn,
+    transcript: str,
+    language: str,
+    output: Output = "written",
+    fillers: Sequence[tuple[int, str]] = (),
+    values: ValueMode = "follow",
+) -> Turn:
     """The turn as it was recognised: `transcript` in place of its utterance, in the form asked for.
 
     Every span says `kept` (its words were recognised, however they are written), `changed` (the text that was recognised for it) or `lost` (nothing
@@ -191,6 +205,7 @@ def apply_transcript(turn: Turn, transcript: str, language: str, output: Output 
 
     Args:
         fillers: (before which word, with what) the speaker filled pauses, in order.
+        values: whether what was recognised for a value stands in its place ("follow"), or the value's own words do ("protect").
     """
     source = words(turn.utterance, language)
     said = compared(source, language)
@@ -207,32 +222,44 @@ def apply_transcript(turn: Turn, transcript: str, language: str, output: Output 
             following = next((word.start for word in transcribed[op.m :] if word.start >= transcribed[op.m - 1].end), len(transcript))
             text, after = as_recognised(transcript, transcribed[op.k].start, transcribed[op.m - 1].end, following, output, language)
         pieces.append(Piece(start, end, text, after))
-    return realign_spans(turn, rewrite(turn.utterance, _with(turn.utterance, source, pieces, language, fillers), language), language)
+    return realign_spans(turn, rewrite(turn.utterance, _with(turn, source, pieces, language, fillers, values), language), language)
 
 
 def apply_changes(
-    turn: Turn, source: Sequence[Word], changes: Sequence[Change], language: str, output: Output = "written", fillers: Sequence[tuple[int, str]] = ()
+    turn: Turn,
+    source: Sequence[Word],
+    changes: Sequence[Change],
+    language: str,
+    output: Output = "written",
+    fillers: Sequence[tuple[int, str]] = (),
+    values: ValueMode = "follow",
 ) -> Turn:
     """The turn after changes to its words (`source`), which split no written token. In plain form the whole turn is written anew, as `forms` says;
     in written form the rest stays as it is and what is recognised is written as its surroundings are."""
     if output == "written":
-        made = edits(turn.utterance, source, changes, language)
+        made = edits(turn.utterance, source, changes, language, values_of(turn, values))
         return realign_spans(turn, made, language) if made else turn
     pieces = []
     for i, j, new in changes:
         place = source[i - 1].end if i else 0
         start, end = (source[i].start, source[j - 1].end) if i < j else (place, place)
         pieces.append(Piece(start, end, new))
-    return realign_spans(turn, rewrite(turn.utterance, _with(turn.utterance, source, pieces, language, fillers), language), language)
+    return realign_spans(turn, rewrite(turn.utterance, _with(turn, source, pieces, language, fillers, values), language), language)
 
 
-def _with(text: str, source: Sequence[Word], pieces: Sequence[Piece], language: str, fillers: Sequence[tuple[int, str]]) -> list[Piece]:
+def _with(
+    turn: Turn, source: Sequence[Word], pieces: Sequence[Piece], language: str, fillers: Sequence[tuple[int, str]], values: ValueMode
+) -> list[Piece]:
     """All pieces of a turn: those that are given, the fillers, and for the rest the utterance's own words in plain form. Where a given piece touches
-    what programs read, the utterance's own words stand."""
-    places = protected.ranges(text)
+    what programs read, or a value in protect mode, the utterance's own words stand; those of a guarded turn's values to the byte."""
+    text = turn.utterance
+    kept = values_of(turn, values)
+    places = [*protected.ranges(text), *kept]
     given = [piece for piece in pieces if not protected.touches(places, piece.start, piece.end)]
+    fillers = [filler for filler in fillers if not protected.touches(kept, source[filler[0]].start, source[filler[0]].start)]
     starts = [source[number].start for number, _ in fillers]
-    own = [unit for unit in units(text, language) if not any(piece.start < unit.end and unit.start < piece.end for piece in given)]
+    exact = turn.exact if kept else ()
+    own = [unit for unit in units(text, language, exact) if not any(piece.start < unit.end and unit.start < piece.end for piece in given)]
     # A filler comes before the word it stands at, an insertion behind the one it was heard after.
     ranked = [(piece.start, 1 if piece.start < piece.end else 0, piece) for piece in [*own, *given]]
     ranked += [(start, 0, Piece(start, start, filler)) for start, (_, filler) in zip(starts, fillers, strict=True)]

@@ -113,7 +113,7 @@ def transcribe_turns(
                 failed[turn.turn] = "asr_failed"
             else:
                 pauses = turn_fillers(options, turn, plan.language, (*key, turn.turn))
-                made = apply_transcript(turn, result.transcript.text, plan.language, options.output, pauses)
+                made = apply_transcript(turn, result.transcript.text, plan.language, options.output, pauses, options.values)
                 done[turn.turn] = Transcribed(made, condition, result)
                 continue
             rejected.append(turn)

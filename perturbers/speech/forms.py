@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from dialmill.perturbers.core import protected
 from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.values import merge
 from dialmill.perturbers.speech.speakable import simplified, tokens
 from dialmill.schemas import Edit
 
@@ -40,16 +41,16 @@ def plain(text: str, language: str) -> str:
     return made
 
 
-def units(text: str, language: str) -> list[Piece]:
-    """The spoken tokens of a text in plain form, and what programs read, in order."""
-    places = list(protected.ranges(text))
+def units(text: str, language: str, exact: Sequence[tuple[int, int]] = ()) -> list[Piece]:
+    """The spoken tokens of a text in plain form, and what programs read, in order; the places `exact` too are read by programs."""
+    places = list(merge([*protected.ranges(text), *exact]))
     found: list[Piece] = []
     for token in tokens(text, language):
         kept = [place for place in places if place[0] < token.end and token.start < place[1]]
         if kept:
             # A word that such a token is a part of stays whole with it.
             places = [place for place in places if place not in kept]
-            places.append((min(token.start, kept[0][0]), max(token.end, kept[-1][1])))
+            places.append((min(token.start, *(place[0] for place in kept)), max(token.end, *(place[1] for place in kept))))
         else:
             found.append(Piece(token.start, token.end, token.said.lower()))
     return sorted([*found, *(Piece(start, end, text[start:end]) for start, end in places)])

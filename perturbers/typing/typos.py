@@ -224,7 +224,7 @@ class Typos(TurnPerturber):
         those of a name would point at it."""
         text = view.turn.utterance
         codes = [place[:2] for place in view.located if not lowerable(text[place.start : place.end])]
-        return [*view.guarded, *codes]
+        return [*view.guarded, *codes, *view.exact]
 
     def _kept(self, view: View) -> tuple[tuple[int, int], ...]:
         """What may not be touched: all values in protect mode, in follow mode only what no perturbation may touch."""

@@ -2,8 +2,8 @@
 
 User and assistant messages with a text are turns; all others (instructions, calls of tools, their results) are carried through: their `payload` is
 the message to the byte, and so is that of turns with a text, so that `dialmill.schemas.messages.written` gives every message back. The rest of a
-record is the dialogue's `payload`. What the assistant passes to its tools, or has to, and a user message has verbatim is marked as a value there: a
-misspelt booking number would be another booking.
+record is the dialogue's `payload`. What the assistant passes to its tools, or has to, and a user message has verbatim is marked as a value there, and
+the turn is `guarded`: a misspelt booking number would be another booking.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from dialmill.perturbers.core.guard import Guard, arguments, leaves
 from dialmill.perturbers.sentence import language_of
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
@@ -88,6 +89,7 @@ class Messages(Source):
             raise RecordError("empty_dialogue", f"no message of {holder} is a user's text")
         language = language_of(" ".join(filter(None, texts)))
         values = _passed(messages, record)
+        guard = Guard(_read_by_tools(messages, record), shapes=False, anywhere=True)
         turns = []
         for number, (message, raw, speaker, text) in enumerate(zip(messages, raws, speakers, texts, strict=True)):
             role, payload = _role(message), bytes(raw).decode()
@@ -96,7 +98,8 @@ class Messages(Source):
             else:
                 low = text.lower()
                 claims = [claim for claim in values if claim.value.lower() in low] if speaker == "user" else []
-                turns.append(Turn(number, speaker, text, spans=settle(text, claims, language).spans, role=role, payload=payload))
+                turn = Turn(number, speaker, text, spans=settle(text, claims, language).spans, role=role, payload=payload)
+                turns.append(guard.turn(turn) if speaker == "user" else turn)
         rest = {name: raw for name, raw in _RAW_RECORD.decode(data).items() if name != holder}
         return Dialogue(
             dialogue_id=source_id,
@@ -187,6 +190,12 @@ def _passed(messages: Sequence[dict[str, Any]], record: dict[str, Any]) -> list[
             if value.lower() not in found and name.strip():
                 found[value.lower()] = Claim(str(called.get("name") or "tool").lower(), name.strip().lower(), value)
     return list(found.values())
+
+
+def _read_by_tools(messages: Sequence[dict[str, Any]], record: dict[str, Any]) -> Iterator[str]:
+    """Every text that a tool was called with in a run, or has to be."""
+    for passed in arguments([[message.get("tool_calls") for message in messages], _actions(record)]):
+        yield from leaves(passed)
 
 
 def _actions(record: dict[str, Any]) -> list[Any]:

@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dialmill.perturbers import parse
+from dialmill.perturbers.core.guard import leaves
 from dialmill.perturbers.core.protected import lost, ranges
 from dialmill.schemas import Dialogue, Turn
+
+import dialmill as dm
+
+
+def _runs(real: Path) -> list[dict[str, Any]]:
+    with zipfile.ZipFile(real / "tau_bench" / "gpt-4o-airline.json.zip") as archive:
+        runs: list[dict[str, Any]] = json.loads(archive.read(next(name for name in archive.namelist() if name.endswith(".json"))))
+    return runs
 
 
 @pytest.mark.parametrize(
     "spec", ["typos:rate=0.3", "typos:rate=0.3,style=chat", "disfluency:rate=0.3", "simplification", "verbosity", "speech:wer=0.3,engine=text"]
 )
 def test_identifiers_and_control_tokens_of_tau_bench(spec: str, real: Path) -> None:
-    with zipfile.ZipFile(real / "tau_bench" / "gpt-4o-airline.json.zip") as archive:
-        runs = json.loads(archive.read(next(name for name in archive.namelist() if name.endswith(".json"))))
+    runs = _runs(real)
     messages = [message["content"] for run in runs for message in run["traj"] if message["role"] == "user"]
     assert len(messages) == 1490 and sum(bool(ranges(text)) for text in messages) > 400
     perturber = parse(spec).perturber
@@ -30,3 +39,38 @@ def test_identifiers_and_control_tokens_of_tau_bench(spec: str, real: Path) -> N
         changed += variant != text
     if spec != "verbosity":  # It gives reasons for what the acts say, and these turns have no acts: it leaves them as they are.
         assert changed > len(messages) / 2
+
+
+#: Every perturber that takes English user text, at rates and in styles that change nearly every turn.
+GUARD_SPECS = [
+    *(f"typos:rate={rate},style={style}" for rate in (0.1, 1) for style in ("typing", "chat", "mixed")),
+    *(
+        "disfluency:rate=0.9,repairs=1",
+        "simplification",
+        "verbosity",
+        "paraphrase",
+        "entities:slots=all",
+        "questions",
+        "out_of_scope",
+        "nlpaug:rate=0.9",
+    ),
+    *(f"speech:wer=0.5,engine=text,output={output},values=protect" for output in ("written", "plain")),
+    "disfluency+simplification+typos:rate=1",
+]
+
+
+@pytest.mark.parametrize("spec", GUARD_SPECS)
+def test_no_value_that_a_tool_is_called_with_is_damaged(spec: str, real: Path) -> None:
+    runs = _runs(real)
+    dialogues = list(dm.read(real / "tau_bench" / "gpt-4o-airline.json.zip"))
+    values = 0
+    for run, source, made in zip(runs, dialogues, dm.perturb(dialogues, spec, seed=1), strict=True):
+        calls = [json.loads(call["function"]["arguments"]) for message in run["traj"] for call in message.get("tool_calls") or ()]
+        passed = {value for value in leaves(calls) if len(value) >= 3}
+        after = [turn for turn in made.turns if not turn.inserted]
+        for before, turn in zip(source.turns, after, strict=True):
+            if before.speaker == "user":
+                standing = [value for value in passed if value in before.utterance]
+                values += len(standing)
+                assert all(turn.utterance.count(value) >= before.utterance.count(value) for value in standing), (before.utterance, turn.utterance)
+    assert values == 554

@@ -21,6 +21,8 @@ def of_text(context: Context, made: Composed) -> str | None:
     source = view.turn.utterance
     if view.structural and protected.lost(source, text) is not None:
         return "protected_token_lost"
+    if view.exact and (value := protected.lost(source, text, view.exact)) is not None:
+        return f"value_lost: {value}"
     reached = 0
     kept = set()
     for place in made.placed:

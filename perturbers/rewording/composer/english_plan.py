@@ -14,6 +14,7 @@ from dialmill.perturbers.rewording.composer.english_places import OWN, STAY, Pla
 from dialmill.perturbers.rewording.composer.english_source import beyond, failed, misplaced, offered_value, unaccounted
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Refusal
 from dialmill.schemas import Act, Turn
+from dialmill.schemas.dialogue import GUARDED
 
 _NOT_NOW = frozenset(["now", "at", "today", "yet", "right", "this", "really"])
 
@@ -93,8 +94,9 @@ _GENERAL = frozenset({"thank", "bye", "greet"})
 def plan(context: Context) -> Plan | Refusal:
     """What a turn says, or why its labels and words don't tell."""
     view, turn = context.view, context.view.turn
-    if turn.labels:
-        return Refusal("labelled: " + turn.labels[0])
+    labels = [label for label in turn.labels if label != GUARDED]
+    if labels:
+        return Refusal("labelled: " + labels[0])
     names = view.units.names
     text = " ".join(names)
     before = context.before
