@@ -65,8 +65,8 @@ def test_b17_a_value_lost_and_a_value_added() -> None:
         ("i go too", "i go two", {}, "value_added: number=2"),
         # What TextAttack and nlpaug do to values: swapped for neighbours of the embedding, split, mistyped.
         ("a cheap hotel", "an expensive hotel", {"pricerange": "cheap"}, "value_lost: pricerange=cheap"),
-        ("the tr2635 please", "the tr 2635 please", {"id": "tr2635"}, "value_lost: id=tr2635"),
-        ("ping 10.0.0.7 now", "ping 10 . 0 . 0 . 7 now", {"ip": "10.0.0.7"}, "value_lost: ip=10.0.0.7"),
+        ("the tr2635 please", "the tr 2635 please", {"id": "tr2635"}, "protected_token_lost"),
+        ("ping 10.0.0.7 now", "ping 10 . 0 . 0 . 7 now", {"ip": "10.0.0.7"}, "protected_token_lost"),
         ("in the east", "in the eazt", {"area": "east"}, "value_lost: area=east"),
     ],
 )
