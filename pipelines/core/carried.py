@@ -43,9 +43,11 @@ class Rest(msgspec.Struct, omit_defaults=True):
 
     Args:
         filler: the record has no such turn: it stands between two turns of one speaker, or where the format asks for a last word of the system's.
+        text: the turn's utterance, where the format's own marks make another one of it.
     """
 
     filler: bool = False
+    text: str | None = None
     spans: tuple[Span, ...] | None = None
     acts: tuple[Act, ...] | None = None
     state: tuple[SlotValues, ...] | None = None
@@ -114,7 +116,9 @@ def restored(dialogue: Dialogue, record: Mapping[str, Any], turns: Sequence[Any]
 
 def _restored_turn(turn: Turn, rest: Rest) -> Turn:
     changes = {key: value for key in ("spans", "acts", "state", "labels", "knowledge") if (value := getattr(rest, key)) is not None}
-    if "spans" in changes and not all(_holds(turn.utterance, span) for span in changes["spans"]):
+    if rest.text is not None:
+        changes["utterance"] = rest.text
+    if "spans" in changes and not all(_holds(changes.get("utterance", turn.utterance), span) for span in changes["spans"]):
         # Somebody wrote another text; the format's own places are proved against it.
         del changes["spans"]
     return turn.replace(**changes) if changes else turn

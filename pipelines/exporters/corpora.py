@@ -113,6 +113,8 @@ def _pieces(parts: Parts) -> Iterator[tuple[Any, bytes]]:
 
 def _lost(turn: Turn, read: Turn) -> Rest:
     rest = Rest()
+    if read.utterance != turn.utterance:
+        rest.text = turn.utterance
     for key in ("spans", "acts", "state", "labels", "knowledge"):
         value = getattr(turn, key)
         if getattr(read, key) != value:

@@ -101,11 +101,12 @@ def _said(sample: Sample) -> Iterator[Turn]:
     return (turn for turn in sample.record.turns[: sample.last] if turn.speaker in _ROLES)
 
 
-def _sample_id(sample: Sample, suite: Suite) -> str:
+def sample_id(sample: Sample, suite: Suite) -> str:
+    """The id of a sample: its dialogue's, and how many turns are given."""
     return f"{suite.exported_id(sample.record)}:{sample.last}"
 
 
-def _about(sample: Sample, suite: Suite) -> dict[str, Any]:
+def about_sample(sample: Sample, suite: Suite) -> dict[str, Any]:
     """What a result can be grouped by; the number of the turn is that of the record."""
     changed = any(turn.original is not None or turn.inserted for turn in _said(sample))
     record = sample.record
@@ -145,7 +146,16 @@ class HarnessExporter(Exporter):
         """The files that make tasks of the samples, of which there are those of `made` (task, split)."""
 
 
-def _module(name: str) -> str:
+def prompt(task: str, sample: Sample, instructions: Instructions) -> str:
+    """A sample as one prompt: the question, the turns behind their speakers' names, and the word that the answer follows."""
+    language = sample.record.language
+    names = _NAMES.get(language, _NAMES["en"])
+    said = [f"{names[turn.speaker]}: {turn.utterance}" for turn in _said(sample)]
+    answer = _ANSWER[task].get(language, _ANSWER[task]["en"])
+    return "\n".join([instructions.of(task, language), "", *said, answer])
+
+
+def module(name: str) -> str:
     """The scoring, with what a harness needs beside it, as one module."""
     folder = importlib.resources.files("dialmill.pipelines.exporters.tasks")
     return "".join((folder / part).read_text("utf-8") for part in ("tracking.py", name))
@@ -160,11 +170,11 @@ class InspectExporter(HarnessExporter):
     def line(self, task: str, sample: Sample, suite: Suite, instructions: Instructions) -> dict[str, Any]:
         asked = {"role": "system", "content": instructions.of(task, sample.record.language)}
         said = [{"role": _ROLES[turn.speaker], "content": turn.utterance} for turn in _said(sample)]
-        return {"id": _sample_id(sample, suite), "input": [asked, *said], "target": sample.target, "metadata": _about(sample, suite)}
+        return {"id": sample_id(sample, suite), "input": [asked, *said], "target": sample.target, "metadata": about_sample(sample, suite)}
 
     def code(self, suite: Suite, made: list[tuple[str, str]]) -> Iterator[ExportFile]:
         if made:
-            yield text_file("tasks.py", _module("inspect_tasks.txt"))
+            yield text_file("tasks.py", module("inspect_tasks.txt"))
 
 
 class LmEvalExporter(HarnessExporter):
@@ -174,17 +184,12 @@ class LmEvalExporter(HarnessExporter):
     about = "lm-evaluation-harness tasks: lm_eval --include_path SUITE --tasks dialmill_SUITE; as inspect's, with the dialogue as one prompt"
 
     def line(self, task: str, sample: Sample, suite: Suite, instructions: Instructions) -> dict[str, Any]:
-        language = sample.record.language
-        names = _NAMES.get(language, _NAMES["en"])
-        said = [f"{names[turn.speaker]}: {turn.utterance}" for turn in _said(sample)]
-        answer = _ANSWER[task].get(language, _ANSWER[task]["en"])
-        prompt = "\n".join([instructions.of(task, language), "", *said, answer])
-        return {"id": _sample_id(sample, suite), "prompt": prompt, "target": sample.target, **_about(sample, suite)}
+        return {"id": sample_id(sample, suite), "prompt": prompt(task, sample, instructions), "target": sample.target, **about_sample(sample, suite)}
 
     def code(self, suite: Suite, made: list[tuple[str, str]]) -> Iterator[ExportFile]:
         if not made:
             return
-        yield text_file("utils.py", _module("lm_eval_utils.txt"))
+        yield text_file("utils.py", module("lm_eval_utils.txt"))
         name = re.sub(r"\W", "_", suite.name)
         tasks = list(dict.fromkeys(task for task, _ in made))
         for task in tasks:

@@ -16,6 +16,8 @@ _BUILT_IN = {
     "messages": "messages:MessagesExporter",
     "multiwoz21": "multiwoz21:MultiWoz21Exporter",
     "multiwoz22": "multiwoz22:MultiWoz22Exporter",
+    "promptfoo": "promptfoo:PromptfooExporter",
+    "rasa": "rasa:RasaExporter",
     "sgd": "sgd:SchemaGuidedExporter",
 }
 

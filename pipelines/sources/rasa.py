@@ -1,9 +1,11 @@
 """Rasa's training data: NLU examples and stories (YAML), and the older NLU files (JSON).
 
 An example is a dialogue of one user turn with its intent; entities are written in it: "[two](nights)", or with an object behind it that has the keys
-`entity`, `role` and `value`. A story is a dialogue: a user's text is a turn, so is what the bot says in words; all other steps (actions, intents
-without a text, slots that were set) are carried through with the step as `payload`. The dialogue's `payload` says what it was: its file's version,
-and the example's intent or the story's name.
+`entity`, `role` and `value` (or several such objects in a list). A story is a dialogue: a user's text is a turn, so is what the bot says in words;
+all other steps (actions, intents without a text, slots that were set) are carried through with the step as `payload`. The dialogue's `payload` says
+what it was: its file's version, and the example's intent or the story's name.
+
+What dialmill exported says in `metadata` which record it is; an example that repeats a user's turn of a story is passed over.
 """
 
 from __future__ import annotations
@@ -11,22 +13,36 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from dialmill.perturbers.sentence import GENERAL, language_of
+from dialmill.pipelines.core.carried import KEY, restored
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
-from dialmill.pipelines.sources.reading import Notes, file_name, json_kind, json_object_items, load_dialogue, opening, take, take_if
+from dialmill.pipelines.sources.reading import (
+    SPLITS,
+    Notes,
+    file_name,
+    json_kind,
+    json_object_items,
+    load_dialogue,
+    official_split,
+    opening,
+    take,
+    take_if,
+)
 from dialmill.pipelines.sources.spans import Claim, settle, whole, widen
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 from dialmill.schemas.dialogue import OOS
 
-#: An entity in a text: its surface, and (entity:value) or {"entity": ..., "value": ...} behind it.
-_ENTITY = re.compile(r"\[([^\[\]\n]+)\](?:\(([^():\n]+)(?::([^()\n]*))?\)|(\{[^{}\n]*\}))")
+#: An entity in a text: its surface, and (entity:value), {"entity": ..., "value": ...} or a list of such objects behind it.
+_ENTITY = re.compile(r"\[([^\[\]\n]+)\](?:\(([^():\n]+)(?::([^()\n]*))?\)|(\{[^{}\n]*\})|\[((?:\{[^{}\n]*\}[ ,]*)+)\])")
 _KEY = re.compile(r"^(nlu|stories|rules)[ \t]*:[ \t]*(?:#.*)?$", re.MULTILINE)
 _DOMAIN = re.compile(r"^(intents|responses|actions)[ \t]*:[ \t]*(?:#.*)?$", re.MULTILINE)
 _EXAMPLE = re.compile(r"^[ \t]*-[ \t]+", re.MULTILINE)
+#: Under our key in an example's metadata: the id of the story whose turn it repeats.
+REPEATS = "repeats"
 _OUT_OF_SCOPE = frozenset({"out_of_scope", "oos", "nlu_fallback"})
 #: libyaml's loader where it is there, ten times as fast.
 _Loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -54,10 +70,13 @@ class Rasa(Source):
         # One sentence says little about its language, all of them do.
         language = language_of(" ".join(_ENTITY.sub(r"\1", text) for _, record in found for text in _texts(record)))
         names: dict[str, int] = {}
+        split = SPLITS.get(path.replace("\\", "/").rpartition("/")[0].rpartition("/")[2].lower())
         for name, record in found:
             names[name] = names.get(name, 0) + 1
             source_id = name if names[name] == 1 else f"{name}#{names[name]}"
-            yield source_id, "dialogue", json.dumps(record | {"language": language}).encode()
+            yield source_id, "dialogue", json.dumps({"language": language} | record).encode()
+            if split and KEY in record:
+                yield source_id, "split", split
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         record = load_dialogue(pieces)
@@ -65,24 +84,38 @@ class Rasa(Source):
         synonyms = take(record, "synonyms", dict)
         notes = Notes()
         language = _language(record, steps)
+        domains = _domains(record)
         turns: list[Turn] = []
-        state: dict[str, SlotValues] = {}
+        state: dict[tuple[str, str], SlotValues] = {}
         for number, step in enumerate(steps):
-            turns.append(_turn(number, step, synonyms, language, notes))
+            turns.append(_turn(number, step, _Reading(synonyms, domains, language, notes)))
             if turns[-1].speaker == "user":
-                state |= {act.slot: SlotValues(GENERAL, act.slot, (act.value,)) for act in turns[-1].acts if act.slot and act.value}
+                for act in turns[-1].acts:
+                    if act.slot and act.value:
+                        state[act.domain, act.slot] = SlotValues(act.domain, act.slot, (act.value,))
                 turns[-1] = turns[-1].replace(state=tuple(state.values()))
         if not any(turn.speaker == "user" for turn in turns):
             raise RecordError("no_user_text", "no step has a user's text: a story of intents has nothing to perturb")
-        return Dialogue(
+        dialogue = Dialogue(
             dialogue_id=source_id,
             source=self.name,
             source_id=source_id,
             language=language,
+            split=official_split(pieces),
             turns=tuple(turns),
             lineage=notes.lineage(),
             payload=json.dumps(about, ensure_ascii=False),
         )
+        return restored(dialogue, record, steps, self.name)
+
+
+class _Reading(NamedTuple):
+    """What the turns of a dialogue are read with: the synonyms of its file, its domains where dialmill exported it, its language, and the notes."""
+
+    synonyms: Mapping[str, Any]
+    domains: Sequence[str]
+    language: str
+    notes: Notes
 
 
 def _of_yaml(path: str, data: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -98,20 +131,59 @@ def _of_yaml(path: str, data: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
     plain = json.loads(json.dumps(loaded, default=str))  # dates, which JSON lacks, as text
     about = {"version": plain.get("version")}
     blocks = [block for block in _list(path, plain, "nlu") if isinstance(block, dict)]
-    synonyms = {surface.lower(): block["synonym"] for block in blocks if isinstance(block.get("synonym"), str) for surface in _examples(block)}
+    synonyms = {surface.lower(): block["synonym"] for block in blocks if isinstance(block.get("synonym"), str) for surface, _ in _examples(block)}
     for block in blocks:
         intent = block.get("intent")
         if isinstance(intent, str):
-            for number, text in enumerate(_examples(block), 1):
-                step = {"user": text, "intent": intent}
-                yield f"{file_name(path)}/{intent}/{number}", {"steps": [step], "about": about | {"nlu": intent}, "synonyms": synonyms}
+            said = {"nlu": intent} | ({"intent_metadata": block["metadata"]} if block.get("metadata") is not None else {})
+            for number, (text, metadata) in enumerate(_examples(block), 1):
+                name = f"{file_name(path)}/{intent}/{number}"
+                rest = {} if metadata is None else {"metadata": metadata}
+                yield from _named(name, {"steps": [{"user": text, "intent": intent}], "about": about | said | rest, "synonyms": synonyms})
     for key, kind in (("stories", "story"), ("rules", "rule")):
         for number, story in enumerate(_list(path, plain, key), 1):
             story = story if isinstance(story, dict) else {}
-            name, steps = story.get(kind), story.get("steps")
+            title, steps = story.get(kind), story.get("steps")
             rest = {key: value for key, value in story.items() if key != "steps"}
             record = {"steps": steps if isinstance(steps, list) else [], "about": about | rest, "synonyms": synonyms}
-            yield f"{file_name(path)}/{name if isinstance(name, str) and name.strip() else number}", record
+            yield from _named(f"{file_name(path)}/{title if isinstance(title, str) and title.strip() else number}", record)
+
+
+def _named(name: str, record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(id, record) of a story or an example that is called `name`; one that dialmill exported has the id that its metadata says, and for each step
+    what the format has no place for. Nothing for an example that repeats a story's turn."""
+    metadata = record["about"].get("metadata")
+    ours = metadata.get(KEY) if isinstance(metadata, dict) else None
+    if not isinstance(ours, dict) or ours.get("format") != Rasa.name:
+        yield name, record
+        return
+    if REPEATS in ours:
+        return
+    turns = ours.get("turns")
+    rests: Mapping[str, Any] = turns if isinstance(turns, dict) else {}
+    steps = [
+        step | {KEY: rests[str(number)]} if str(number) in rests and isinstance(step, dict) else step for number, step in enumerate(record["steps"])
+    ]
+    kept = {key: value for key, value in metadata.items() if key != KEY}
+    about = {key: value for key, value in record["about"].items() if key != "metadata"} | ({"metadata": kept} if kept else {})
+    yield (
+        str(ours.get("id")),
+        record
+        | {
+            KEY: ours,
+            "steps": steps,
+            "about": about,
+            "synonyms": {},
+            "language": str(ours.get("language")),
+            "domains": ours.get("domains"),
+        },
+    )
+
+
+def _domains(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The domains of a record that dialmill exported: its entities are called DOMAIN-SLOT."""
+    given = record.get("domains")
+    return tuple(domain for domain in given if isinstance(domain, str)) if isinstance(given, list) else ()
 
 
 def _decoded(path: str, data: bytes) -> str:
@@ -128,13 +200,13 @@ def _list(path: str, record: Mapping[str, Any], key: str) -> list[Any]:
     return value or []
 
 
-def _examples(block: Mapping[str, Any]) -> list[str]:
-    """The examples of a block: lines that begin with a dash, or a list of texts, each perhaps with metadata."""
+def _examples(block: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """(text, metadata) of the examples of a block: lines that begin with a dash, or a list of texts, each perhaps with metadata."""
     given = block.get("examples")
     if isinstance(given, str):
-        return [text.strip() for text in _EXAMPLE.split(given) if text.strip()]
-    texts = [one.get("text") if isinstance(one, dict) else one for one in given] if isinstance(given, list) else []
-    return [_EXAMPLE.sub("", text, count=1).strip() for text in texts if isinstance(text, str) and text.strip()]
+        return [(text.strip(), None) for text in _EXAMPLE.split(given) if text.strip()]
+    found = [(one.get("text"), one.get("metadata")) if isinstance(one, dict) else (one, None) for one in given] if isinstance(given, list) else []
+    return [(_EXAMPLE.sub("", text, count=1).strip(), metadata) for text, metadata in found if isinstance(text, str) and text.strip()]
 
 
 def _of_json(path: str, data: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -165,10 +237,10 @@ def _language(record: Mapping[str, Any], steps: Sequence[Any]) -> str:
     return own if own == "zh" or named not in ("en", "und") else named
 
 
-def _turn(number: int, step: Any, synonyms: Mapping[str, Any], language: str, notes: Notes) -> Turn:
+def _turn(number: int, step: Any, reading: _Reading) -> Turn:
     if not isinstance(step, dict):
         raise RecordError("wrong_type", f"steps[{number}]: expected an object, found {json_kind(step)}")
-    payload = json.dumps(step, ensure_ascii=False)
+    payload = json.dumps({key: value for key, value in step.items() if key != KEY}, ensure_ascii=False)
     if isinstance(step.get("bot"), str) and step["bot"].strip():
         return Turn(number, "system", step["bot"].strip(), role="bot", payload=payload)
     if not isinstance(step.get("user"), str) or not step["user"].strip():
@@ -176,9 +248,10 @@ def _turn(number: int, step: Any, synonyms: Mapping[str, Any], language: str, no
             number, "other", "", role=next((name for name in ("action", "user", "intent") if name in step), next(iter(step), None)), payload=payload
         )
     where = f"steps[{number}]"
-    text, claims = _unmarked(step["user"].strip(), synonyms, where)
+    text, claims = _unmarked(step["user"].strip(), reading.synonyms, where)
     if "placed" in step:
         claims += [_placed(entity, text, where) for entity in take(step, "placed", list, where)]
+    claims = [_in_domain(claim, reading.domains) for claim in claims]
     marked = {claim.slot for claim in claims}
     for entity in take_if(step, "entities", list, where) or ():
         for name, value in entity.items() if isinstance(entity, dict) else ():
@@ -187,7 +260,14 @@ def _turn(number: int, step: Any, synonyms: Mapping[str, Any], language: str, no
     intent = take_if(step, "intent", str, where)
     label = () if not intent else (OOS,) if intent.lower() in _OUT_OF_SCOPE else (f"intent:{intent}",)
     acts = tuple(dict.fromkeys(Act("inform", claim.domain, claim.slot, claim.value) for claim in claims))
-    return Turn(number, "user", text, spans=_spans(text, claims, language, notes), acts=acts, labels=label, role="user", payload=payload)
+    spans = _spans(text, claims, reading.language, reading.notes)
+    return Turn(number, "user", text, spans=spans, acts=acts, labels=label, role="user", payload=payload)
+
+
+def _in_domain(claim: Claim, domains: Sequence[str]) -> Claim:
+    """A claim whose entity is called DOMAIN-SLOT, in its domain."""
+    domain = next((name for name in domains if claim.slot.startswith(f"{name}-")), None)
+    return claim if domain is None else claim._replace(domain=domain, slot=claim.slot.removeprefix(f"{domain}-"))
 
 
 def _spans(text: str, claims: Sequence[Claim], language: str, notes: Notes) -> tuple[Span, ...]:
@@ -217,24 +297,45 @@ def _unmarked(text: str, synonyms: Mapping[str, Any], where: str) -> tuple[str, 
     made, claims, reached = "", [], 0
     for match in _ENTITY.finditer(text):
         made += text[reached : match.start()]
-        surface = match[1]
-        entity: Any = {"entity": match[2], "value": match[3]}
-        if match[4] is not None:
-            try:
-                entity = json.loads(match[4])
-            except ValueError:
-                raise RecordError("bad_entity", f"{where}: {match[4][:60]} is no JSON") from None
-        claims.append(_claim(entity, surface, len(made), synonyms, where))
-        made += surface
+        claims += [_claim(entity, match[1], len(made), synonyms, where) for entity in _entities(match, where)]
+        made += match[1]
         reached = match.end()
     return made + text[reached:], claims
 
 
+def _entities(match: re.Match[str], where: str) -> list[Any]:
+    """The entities that a mark gives its surface."""
+    if match[2] is not None:
+        return [{"entity": match[2], "value": match[3]}]
+    written = match[4] or f"[{match[5]}]"
+    try:
+        found = json.loads(written)
+    except ValueError:
+        raise RecordError("bad_entity", f"{where}: {written[:60]} is no JSON") from None
+    return found if isinstance(found, list) else [found]
+
+
+def entities_by_slot(step: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """What the entities of a user's step are called (`entity`, and `role` and `group` where they have one), by the slot that they are read as."""
+    found: dict[str, dict[str, str]] = {}
+    text = step.get("user")
+    placed = step.get("placed")
+    entities = [one for match in _ENTITY.finditer(text) for one in _entities(match, "user")] if isinstance(text, str) else []
+    for entity in (*entities, *(placed if isinstance(placed, list) else ())):
+        if isinstance(entity, dict) and isinstance(entity.get("entity"), str):
+            found.setdefault(_slot(entity), {key: entity[key] for key in ("entity", "role", "group") if isinstance(entity.get(key), str)})
+    return found
+
+
+def _slot(entity: Mapping[str, Any]) -> str:
+    return "-".join(str(entity[key]).strip().lower() for key in ("entity", "role") if entity.get(key))
+
+
 def _claim(entity: Mapping[str, Any], surface: str, start: int, synonyms: Mapping[str, Any], where: str) -> Claim:
-    name, value = entity.get("entity"), entity.get("value")
+    name, value = (entity.get("entity"), entity.get("value")) if isinstance(entity, dict) else (None, None)
     if not isinstance(name, str) or not name.strip():
         raise RecordError("bad_entity", f"{where}: [{surface[:40]}] has no name")
-    slot = "-".join(str(entity[key]).strip().lower() for key in ("entity", "role") if entity.get(key))
+    slot = _slot(entity)
     value = value if isinstance(value, str) and value.strip() else synonyms.get(surface.lower())
     return Claim(GENERAL, slot, value.strip() if isinstance(value, str) and value.strip() else surface.strip(), start, start + len(surface))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from dialmill.pipelines.build import make_job, run
 from dialmill.pipelines.cli.verify import verify_folder
 from dialmill.pipelines.core.carried import KEY
@@ -24,7 +25,7 @@ from tests.pipelines.tools import DATA, call, hashes
 CORPORA = ("multiwoz21", "risawoz", "sgd", "taskmaster", "crosswoz")
 WITH = ("typos", "disfluency+speech:engine=text,wer=0.4", "out_of_scope")
 ROUND_TRIPS = [name for name in registry.names() if registry.get(name).reads_back and registry.get(name).keeps_labels]
-TASKS = ("inspect", "lm-eval")
+TASKS = ("inspect", "lm-eval", "promptfoo")
 
 
 @pytest.fixture(scope="module", params=CORPORA)
@@ -88,6 +89,11 @@ def exported_ids(folder: Path, name: str) -> Iterator[str]:
             yield from (one["dialogue_id"] for one in json.loads(path.read_bytes()))
     elif name == "messages":
         yield from (line["id"] for path in sorted(folder.glob("*.jsonl")) for line in json_lines(path))
+    elif name == "rasa":
+        for path in sorted(folder.glob("*/*.yml")):
+            loaded = yaml.safe_load(path.read_text("utf-8"))
+            entries = [*loaded.get("stories", ()), *(one for block in loaded.get("nlu", ()) for one in block["examples"])]
+            yield from (one["metadata"][KEY]["id"] for one in entries if "id" in one["metadata"][KEY])
     else:
         raise AssertionError(f"say here how the ids of {name} are found")
 
@@ -131,6 +137,7 @@ def test_tasks_ask_for_every_state_and_every_action_of_the_perturbed_text(built:
             samples = [
                 one for split in SPLITS if (folder / f"{task}.{split}.jsonl").is_file() for one in json_lines(folder / f"{task}.{split}.jsonl")
             ]
+            samples = [one | one["vars"] | {"id": one["metadata"]["id"]} if name == "promptfoo" else one for one in samples]
             assert len({one["id"] for one in samples}) == len(samples)
             asked: dict[str, int] = {}
             for one in samples:
@@ -138,7 +145,7 @@ def test_tasks_ask_for_every_state_and_every_action_of_the_perturbed_text(built:
                 asked[about["dialogue_id"]] = asked.get(about["dialogue_id"], 0) + 1
                 record = records[about["dialogue_id"]]
                 given = record.turns[: about["turn"] + 1]
-                text = one["prompt"] if name == "lm-eval" else "\n".join(message["content"] for message in one["input"])
+                text = one["prompt"] if "prompt" in one else "\n".join(message["content"] for message in one["input"])
                 assert all(turn.utterance in text for turn in given)
                 assert set(score(one["target"], one["target"]).values()) == {1.0}
                 assert set(score("no idea", one["target"]).values()) == {0.0}

@@ -33,6 +33,11 @@ def example(text: str) -> Dialogue:
         ('to [NYC]{"entity": "city", "role": "to", "value": "New York"} now', "to NYC now", [("city-to", "NYC", "New York")]),
         ("[cheap](price) and [cheap](quality)", "cheap and cheap", [("price", "cheap", "cheap"), ("quality", "cheap", "cheap")]),
         ("[两](数量)间房", "两间房", [("数量", "两", "两")]),
+        (
+            'to [NYC][{"entity": "city", "value": "New York"}, {"entity": "state"}]',
+            "to NYC",
+            [("city", "NYC", "New York"), ("state", "NYC", "NYC")],
+        ),
         ("press [enter] (now)", "press [enter] (now)", []),
     ],
 )
