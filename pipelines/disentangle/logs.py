@@ -8,11 +8,12 @@ Format of the logs and of the links: Kummerfeld et al. (ACL 2019, P19-1374).
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dialmill.pipelines.core.errors import InputError
 
@@ -289,6 +290,74 @@ def read_links(path: Path, lines: int | None = None) -> list[tuple[int, int]]:
     if not links:
         raise LogError(str(path), "no links in this annotation")
     return sorted(links, key=lambda link: (link[1], link[0]))
+
+
+_GRAPH = re.compile(r"(\S+):(\d{1,9}) (\d{1,9}) -\s*")
+_CLUSTER = re.compile(r"(\S+):(\d{1,9}(?:\s+\d{1,9})*)\s*")
+#: What the tools of irc-disentanglement write before their links.
+_COMMENT = "#"
+
+
+class GatheredLinks(NamedTuple):
+    """The links of several logs from one file in an upstream form, by the name of the log; `conversations` says that the file gives no links but
+    conversations, whose messages are linked here one to the next."""
+
+    links: dict[str, list[tuple[int, int]]]
+    conversations: bool
+
+
+def gathered_form(lines: Iterable[str]) -> Literal["graphs", "clusters"] | None:
+    """Which of upstream's forms for the links of several logs some lines have: "graphs" (`NAME:A B -`, a link a line), "clusters" (`NAME:A B C`, a
+    conversation a line), None for neither."""
+    filled = [line for line in lines if line.strip() and not line.startswith(_COMMENT)]
+    if not filled or not all(_GRAPH.fullmatch(line) or _CLUSTER.fullmatch(line) for line in filled):
+        return None
+    dashed = sum(line.rstrip().endswith("-") for line in filled)
+    if dashed:
+        return "graphs" if dashed == len(filled) else None
+    return "clusters"
+
+
+def read_gathered(path: str, data: bytes) -> GatheredLinks:
+    """Reads a file of graphs or of clusters, as irc-disentanglement has them.
+
+    Raises:
+        LogError: it is neither; names the first line that isn't.
+    """
+    lines = split_lines(data)
+    form = gathered_form(lines)
+    if form is None:
+        pattern = _GRAPH if any(line.rstrip().endswith("-") for line in lines) else _CLUSTER
+        number, line = next(
+            ((at, one) for at, one in enumerate(lines, 1) if one.strip() and not one.startswith(_COMMENT) and not pattern.fullmatch(one)), (1, "")
+        )
+        raise LogError(path, f"line {number}: found {line[:60]!r}", "a line is 'NAME:A B -', a link, or 'NAME:A B C ...', a conversation")
+    found: dict[str, set[tuple[int, int]]] = {}
+    for line in lines:
+        if not line.strip() or line.startswith(_COMMENT):
+            continue
+        match = (_GRAPH if form == "graphs" else _CLUSTER).fullmatch(line)
+        assert match is not None
+        links = found.setdefault(log_name(Path(re.split(r"[/\\]", match[1])[-1])), set())
+        if form == "graphs":
+            low, high = sorted((int(match[2]), int(match[3])))
+            links.add((low, high))
+        else:
+            messages = sorted({int(one) for one in match[2].split()})
+            links.add((messages[0], messages[0]))
+            links.update(itertools.pairwise(messages))
+    return GatheredLinks({name: sorted(links, key=lambda link: (link[1], link[0])) for name, links in found.items()}, form == "clusters")
+
+
+def graph_lines(name: str, links: Iterable[tuple[int, int]], start: int = 0) -> str:
+    """Links in upstream's form of several logs, `NAME:A B -` a line: those of messages from `start` on."""
+    return "".join(f"{name}:{one} {other} -\n" for one, other in links if other >= start)
+
+
+def cluster_lines(name: str, conversations: Iterable[Sequence[int]], start: int = 0) -> str:
+    """Conversations in upstream's form, `NAME:A B C` a line: their messages from `start` on."""
+    kept = ([message for message in one if message >= start] for one in conversations)
+    return "".join(f"{name}:{' '.join(map(str, one))}\n" for one in kept if one)
 
 
 def write_links(path: Path, links: Iterable[tuple[int, int]]) -> None:

@@ -10,6 +10,9 @@ from dialmill.pipelines.core.source import Piece, Source
 from dialmill.pipelines.disentangle.logs import Log
 from dialmill.schemas import Dialogue, Message
 
+#: What links begin with on their way to `MessageSource.read` where they aren't of the log's own annotation but of a file for many logs.
+GATHERED = b"*"
+
 
 class MessageSource(Source):
     """A source of chat logs, in which the messages of many conversations alternate: a "dialogue" piece is a whole log."""

@@ -1,5 +1,6 @@
 """IRC logs of #ubuntu, and of any channel logged alike: NAME.ascii.txt, NAME.raw.txt or NAME.tok.txt, and NAME.annotation.txt with reply links.
 
+Reply links may also lie in one file for many logs, as upstream's gold.test.graphs.txt (`NAME:A B -`) and gold.test.clusters.txt (`NAME:A B C`).
 The format is that of Kummerfeld et al. (ACL 2019, P19-1374). A log in several forms is read in one: raw, else ascii, else tok; the others
 must have as many lines. Folders called train, dev and test are the official splits. The archive's own layout (2007/01/02/#ubuntu.txt) is read too.
 """
@@ -13,14 +14,16 @@ from pathlib import Path
 
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role
-from dialmill.pipelines.disentangle.logs import VARIANTS, Log, _parse_tok, log_name, parse, split_lines, unlike
-from dialmill.pipelines.disentangle.source import MessageSource
+from dialmill.pipelines.disentangle.logs import VARIANTS, Log, _parse_tok, gathered_form, log_name, parse, read_gathered, split_lines, unlike
+from dialmill.pipelines.disentangle.source import GATHERED, MessageSource
 from dialmill.pipelines.sources.reading import dialogue_data, file_name
 from dialmill.schemas import Message
 
 _LINE = re.compile(r"\[\d\d:\d\d(?::\d\d)?\] ?(?:<[^>\n]+>|-\S+-|\()|===? |\S+ \d{4}-\d\d-\d\d \[\d\d:\d\d|\s?\* \S+ |<s> ")
 _LINK = re.compile(r"\d+ \d+(?: -)?\s*$")
 _SPLITS = {"train": b"train", "dev": b"valid", "valid": b"valid", "val": b"valid", "test": b"test"}
+#: The release's training logs are called DATE.train-a, -b or -c, and DATE alone in the files for many logs.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -38,6 +41,8 @@ class UbuntuIrc(MessageSource):
             return "links" if all(map(_LINK.match, lines[:20])) else None
         if any(path.endswith(f".{form}.txt") for form in VARIANTS):
             return "dialogues"
+        if gathered_form(lines[:20]) is not None:
+            return "links"
         likely = sum(_LINE.match(line) is not None for line in lines)
         return "dialogues" if len(lines) > 0 and likely > 0.8 * len(lines) and not path.endswith("READ.history.md") else None
 
@@ -59,7 +64,13 @@ class UbuntuIrc(MessageSource):
         if b"\0\0\0" in data[:4096]:
             raise InputError(path, "is no text", "is it another file?")
         if role == "links":
-            yield name, "links", data
+            if path.endswith(".annotation.txt"):
+                yield name, "links", data
+                return
+            for other, links in read_gathered(path, data).links.items():
+                packed = GATHERED + "".join(f"{one} {message} -\n" for one, message in links).encode("ascii")
+                for log in (other, *(f"{other}.train-{part}" for part in "abc" if _DATE.fullmatch(other))):
+                    yield log, "links", packed
             return
         yield name, "dialogue", (b"t" if path.endswith(".tok.txt") else b"l") + data
         if split is not None:
@@ -79,8 +90,9 @@ class UbuntuIrc(MessageSource):
             if wrong is not None:
                 raise RecordError("unparsed_lines", wrong)
             made = Log(source_id, source_id, clock, tuple(parsed))
-        notes = [piece.data for piece in pieces if piece.kind == "links"]
-        return made, _links(notes[0], len(lines)) if notes else None
+        # The log's own annotation goes before a file for many logs.
+        notes = sorted((piece.data for piece in pieces if piece.kind == "links"), key=lambda data: data.startswith(GATHERED))
+        return made, _links(notes[0].removeprefix(GATHERED), len(lines)) if notes else None
 
     def messages(self, source_id: str, pieces: Sequence[Piece]) -> list[Message]:
         log, _ = self.read(source_id, pieces)

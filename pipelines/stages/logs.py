@@ -14,11 +14,12 @@ from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.source import Piece, Source
 from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, compress, decompress
 from dialmill.pipelines.disentangle import dialogues as conversations
-from dialmill.pipelines.disentangle.logs import Log
+from dialmill.pipelines.disentangle.logs import Log, cluster_lines, graph_lines
+from dialmill.pipelines.disentangle.metrics import conversations as join_links
 from dialmill.pipelines.disentangle.model import DEFAULT_MODEL, LinkModel, disentangle
 from dialmill.pipelines.disentangle.nicknames import Nicks
 from dialmill.pipelines.disentangle.recipe import LogRecipe
-from dialmill.pipelines.disentangle.source import MessageSource
+from dialmill.pipelines.disentangle.source import GATHERED, MessageSource
 from dialmill.pipelines.stages.filters import refusal
 from dialmill.pipelines.stages.items import ParsedDialogue, pack_dialogue
 from dialmill.pipelines.stages.read import as_piece
@@ -27,6 +28,8 @@ from dialmill.schemas import Dialogue
 
 #: Lines that the link model takes at a time; the links don't depend on it.
 _CHUNK = 20_000
+#: The links and the conversations of all logs, in upstream's form, beside the folder of annotations.
+GRAPHS, CLUSTERS = "links.graphs.txt", "links.clusters.txt"
 
 
 class JoinLogs(Stage):
@@ -42,7 +45,8 @@ class JoinLogs(Stage):
         pieces = sorted((as_piece(value) for value in values), key=lambda piece: piece[1:3])
         logs = [piece for piece in pieces if piece.kind == "dialogue"]
         if not logs:
-            for kind in sorted({piece.kind for piece in pieces}):
+            # A file with the links of many logs may be of more than the input has.
+            for kind in sorted({piece.kind for piece in pieces if not (piece.kind == "links" and decompress(piece.data).startswith(GATHERED))}):
                 self.counters.note(f"{kind}_but_no_log")
             return
         first = logs[0]
@@ -70,6 +74,7 @@ class JoinLogs(Stage):
             text = "".join(f"{one} {other} -\n" for one, other in links).rstrip("\n").encode("ascii")
             order = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             yield "out", Out(f"links/{name}.annotation.txt", order, len(links), text).item(1)
+            yield from _gathered(name, links, min((message for _, message in annotated), default=0) if annotated else 0)
         split = next((piece.data.decode("ascii") for piece in pieces if piece.kind == "split"), None)
         yield from self._conversations(log, links, sure, split, first, source)
 
@@ -143,6 +148,17 @@ class JoinLogs(Stage):
     def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
         self.counters.reject(stage, error.reason)
         return "out", Reject(stage, error.reason, error.evidence, self.inputs[piece.file].shown, piece.index, source_id).out().item(1)
+
+
+def _gathered(name: str, links: Sequence[tuple[int, int]], start: int) -> Iterable[tuple[str, Item]]:
+    """The lines of a log in upstream's two files for many logs; of the messages from `start` on, where a log's annotation begins."""
+    groups = join_links(links)
+    for path, text in ((GRAPHS, graph_lines(name, links, start)), (CLUSTERS, cluster_lines(name, groups, start))):
+        if text:
+            yield (
+                "out",
+                Out(path, b"\0" + name.encode("utf-8", "surrogatepass"), text.count("\n"), text.rstrip("\n").encode("utf-8", "replace")).item(1),
+            )
 
 
 def predicted(log: Log, model: str | None) -> tuple[list[tuple[int, int]], dict[int, float]]:

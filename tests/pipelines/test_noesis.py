@@ -508,6 +508,32 @@ def test_disentangle_writes_links_that_score_perfectly_against_themselves(tmp_pa
     assert "speaker=kim_afk" in {turn.labels[0] for turn in renamed.turns}
 
 
+@pytest.mark.parametrize("form", ["graphs", "clusters"])
+def test_links_of_many_logs_in_one_file(form: str, tmp_path: Path) -> None:
+    """Upstream's two forms are written, cut to the annotated start, and read again as input and by the scorer."""
+    call("disentangle", "--input", LOGS, "--output", tmp_path / "own", "--set", "links=annotated", "--quiet")
+    written = tmp_path / f"own/links.{form}.txt"
+    name = "2009-11-02"
+    start = min(max(map(int, line.split()[:2])) for line in (LOGS / f"train/{name}.annotation.txt").read_text().splitlines())
+    mine = [line.partition(":")[2].split() for line in written.read_text().splitlines() if line.startswith(f"{name}:")]
+    assert start > 0 and min(int(ids[-1 if form == "clusters" else 1]) for ids in mine) == start
+    shutil.copytree(LOGS, tmp_path / "logs", ignore=shutil.ignore_patterns("*.annotation.txt"))
+    shutil.copyfile(written, tmp_path / "logs/gold.txt")
+    assert call("disentangle", "--input", tmp_path / "logs", "--output", tmp_path / "again", "--set", "links=annotated", "--quiet") == (0, "", "")
+    for gold in (LOGS, written):
+        for predictions in (written, tmp_path / "again", tmp_path / f"again/links.{form}.txt"):
+            scored = call("score", "disentanglement", "--gold", gold, "--predictions", predictions, "--json", "-")
+            metrics = json.loads(scored.out)["metrics"]
+            assert metrics["vi"] == metrics["exact_f"] == 100 and (form == "clusters" or metrics["link_f"] == 100)
+            assert ("link_f" in metrics) == (form == "graphs" or (gold is LOGS and predictions == tmp_path / "again"))
+
+
+def test_damaged_links_of_many_logs_are_told(tmp_path: Path) -> None:
+    (tmp_path / "bad.graphs.txt").write_text("a:1 2 -\na:3 x -\n")
+    result = call("score", "disentanglement", "--gold", LOGS, "--predictions", tmp_path / "bad.graphs.txt")
+    assert result.code == 1 and "line 2" in result.err and "'NAME:A B -'" in result.err
+
+
 def test_predicted_links_on_every_engine(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm")
     plain("disentangle", [LOGS], tmp_path / "plain")

@@ -1,4 +1,5 @@
-"""`disentangle`: reply links of IRC logs (links/NAME.annotation.txt, in the upstream form) and their conversations as dialogues."""
+"""`disentangle`: reply links of IRC logs in upstream's forms (links/NAME.annotation.txt, links.graphs.txt, links.clusters.txt) and their
+conversations as dialogues."""
 
 from collections.abc import Mapping
 from typing import Any
