@@ -36,7 +36,7 @@ from dialmill.pipelines.sinks.parts import WriteParts, join_parts
 from dialmill.pipelines.sinks.shortfalls import empty_suites, reasons_of
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
-from dialmill.pipelines.stages import difficulty, pools, training_sample, tuning
+from dialmill.pipelines.stages import difficulty, exports, pools, training_sample, tuning
 from dialmill.pipelines.stages.assign_split import AssignSplit
 from dialmill.pipelines.stages.check_records import CheckRecords
 from dialmill.pipelines.stages.choose_subsets import ChooseSubsets
@@ -254,7 +254,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         _check_readable(job, counters)
         _check_useful(job, counters)
         outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
-        exported = list(export.export(job.exports, output.temporary, job.recipe.suites, output.temporary, f"{EXPORTS}/"))
+        exported = _export(job, output.temporary, beam_options, plain)
         outputs += exported
         made = manifest.make(job, counters, layout, outputs, found)
         made["warnings"] += export.nothing_exported(job.exports, job.recipe.suites, exported, f"{EXPORTS}/")
@@ -282,6 +282,16 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         for warning in made["warnings"]:
             progress.say(f"warning: {warning}")
         return made
+
+
+def _export(job: Job, folder: str, beam_options: Sequence[str], plain: bool) -> list[dict[str, Any]]:
+    """Writes the suites in the formats that the job names, by workers where it has any; the manifest's lines of the files."""
+    if job.exports:
+        if plain or not beam_options:
+            exports.write(PlainRunner(), folder, job.exports, job.recipe.suites)
+        else:
+            run_beam(lambda runner: exports.write(runner, folder, job.exports, job.recipe.suites), beam_options)
+    return exports.outputs(folder, job.exports, job.recipe.suites)
 
 
 def _check_readable(job: Job, counters: Counters) -> None:

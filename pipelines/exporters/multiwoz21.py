@@ -12,7 +12,7 @@ from typing import Any
 from dialmill.pipelines.core.carried import KEY
 from dialmill.pipelines.core.exporter import Chunk, Exporter, ExportFile, Suite
 from dialmill.pipelines.exporters.corpora import Parts, alternating, origin, placed, prove, written
-from dialmill.pipelines.exporters.writing import dump, lines, mapping, pretty
+from dialmill.pipelines.exporters.writing import Spool, dump, lines, mapping, pretty
 from dialmill.pipelines.sources.multiwoz import slot_name
 from dialmill.pipelines.sources.multiwoz21 import MultiWoz21
 from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Turn
@@ -44,16 +44,16 @@ class MultiWoz21Exporter(Exporter):
     reads_back = "multiwoz21"
 
     def files(self, suite: Suite) -> Iterator[ExportFile]:
-        ids: dict[str, list[bytes]] = {split: [] for split in _LISTS}
+        ids = {split: Spool() for split in _LISTS}
         values: dict[str, set[str]] = {}
         yield ExportFile("data.json", mapping(_dialogues(suite, ids, values)), "multiwoz21")
         for split, name in _LISTS.items():
             # An empty list is JSON's, so that it can't be taken for a file that was lost on the way.
-            yield ExportFile(name, [Chunk(data) for data, _ in lines(ids[split] or [b"[]"])], None, False)
+            yield ExportFile(name, (Chunk(data) for data, _ in lines(ids[split].lines(b"[]"))), None, False)
         yield ExportFile("ontology.json", [Chunk(pretty({key: sorted(found) for key, found in sorted(values.items())}))], None, False)
 
 
-def _dialogues(suite: Suite, ids: dict[str, list[bytes]], values: dict[str, set[str]]) -> Iterator[tuple[str, bytes]]:
+def _dialogues(suite: Suite, ids: dict[str, Spool], values: dict[str, set[str]]) -> Iterator[tuple[str, bytes]]:
     """(id, dialogue) of all records; fills the lists of splits and the values of slots on the way."""
     source = MultiWoz21()
     for split, listed in ids.items():
@@ -62,7 +62,7 @@ def _dialogues(suite: Suite, ids: dict[str, list[bytes]], values: dict[str, set[
             if not parts.turns:
                 continue
             prove(parts, record, source)
-            listed.append(parts.id.encode())
+            listed.add(parts.id.encode())
             for turn in record.turns:
                 for entry in turn.state:
                     values.setdefault("-".join((entry.domain, *_cell(entry.slot))), set()).update(entry.values)

@@ -14,7 +14,7 @@ from dialmill.pipelines.core.exporter import Chunk, Exporter, ExportFile, Suite
 from dialmill.pipelines.exporters.corpora import Parts, Vocabulary, alternating, origin, placed, prove, written
 from dialmill.pipelines.exporters.multiwoz21 import label_name
 from dialmill.pipelines.exporters.schema_guided import State, cells, intent_of, requested, schema_files, split_files
-from dialmill.pipelines.exporters.writing import dump, mapping
+from dialmill.pipelines.exporters.writing import Spool, dump, within
 from dialmill.pipelines.sources.multiwoz22 import MultiWoz22
 from dialmill.schemas import Dialogue, Turn
 
@@ -30,18 +30,19 @@ class MultiWoz22Exporter(Exporter):
         vocabulary = Vocabulary.of(suite)
         services = sorted(vocabulary.slots)
         source = MultiWoz22()
-        acts: list[tuple[str, bytes]] = []
+        # Apart from the dialogues and in one file: kept on the disk until these are written.
+        acts = Spool()
 
         def write(record: Dialogue) -> bytes | None:
             parts = _dialogue(record, suite.exported_id(record), services)
             if not parts.turns:
                 return None
             prove(parts, record, source)
-            acts.append((f"{parts.id}.json", dump(parts.acts)))
+            acts.add(dump(f"{parts.id}.json") + b": " + dump(parts.acts))
             return dump(parts.record)
 
         yield from split_files(suite, write, "multiwoz22")
-        yield ExportFile("dialog_acts.json", [Chunk(data) for data, _ in mapping(acts)], None, False)
+        yield ExportFile("dialog_acts.json", (Chunk(data) for data, _ in within(b"{", b"}", acts.lines())), None, False)
         yield from schema_files(vocabulary, str, slot_name, lambda domain: [f"find_{domain}"], ["schema.json"])
 
 

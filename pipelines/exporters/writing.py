@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from dialmill.pipelines.core import files
@@ -74,21 +75,42 @@ def pretty(value: Any) -> bytes:
 
 def array(items: Iterable[bytes]) -> Iterator[Chunk]:
     """A JSON array with an element a line, each one record."""
-    yield from _within(b"[", b"]", items)
+    yield from within(b"[", b"]", items)
 
 
 def mapping(items: Iterable[tuple[str, bytes]]) -> Iterator[Chunk]:
     """A JSON object with a member a line, each one record."""
-    yield from _within(b"{", b"}", (dump(key) + b": " + value for key, value in items))
+    yield from within(b"{", b"}", (dump(key) + b": " + value for key, value in items))
 
 
-def _within(opening: bytes, closing: bytes, items: Iterable[bytes]) -> Iterator[Chunk]:
+def within(opening: bytes, closing: bytes, items: Iterable[bytes]) -> Iterator[Chunk]:
+    """Items a line between two brackets, each one record."""
     yield Chunk(opening)
     first = True
     for item in items:
         yield Chunk((b"\n" if first else b",\n") + item, 1)
         first = False
     yield Chunk((b"" if first else b"\n") + closing + b"\n")
+
+
+class Spool:
+    """Lines that are written after other files, kept in a file without a name until then."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `lines`
+
+    def add(self, line: bytes) -> None:
+        """Keeps a line, which holds no line end."""
+        self._file.write(line + b"\n")
+
+    def lines(self, none: bytes | None = None) -> Iterator[bytes]:
+        """The lines in their order, or `none` where there is none; the file is gone after the last one."""
+        with self._file:
+            if not self._file.tell() and none is not None:
+                yield none
+            self._file.seek(0)
+            for line in self._file:
+                yield line.rstrip(b"\n")
 
 
 def lines(items: Iterable[bytes]) -> Iterator[Chunk]:

@@ -19,7 +19,7 @@ from dialmill.pipelines.exporters.tasks.tracking import score_acts, score_state
 from dialmill.schemas import Dialogue
 
 import dialmill as dm
-from tests.pipelines.tools import DATA, call, hashes
+from tests.pipelines.tools import DATA, call, hashes, spawn
 
 #: Corpora of both languages; Taskmaster's dialogues don't always begin with the user or end with the system, SGD's ids have a part of the corpus.
 CORPORA = ("multiwoz21", "risawoz", "sgd", "taskmaster", "crosswoz")
@@ -186,6 +186,15 @@ def test_exported_later_the_bytes_are_the_same_and_verified(built: Path, tmp_pat
     assert verify_folder(str(tmp_path / "later")).problems == []
     (tmp_path / "later" / "convlab" / "standard" / "preprocess.py").write_text("", "utf-8")
     assert any("preprocess.py" in one for one in verify_folder(str(tmp_path / "later")).problems)
+
+
+def test_workers_write_the_same_bytes_as_the_process_that_starts_them(tmp_path: Path) -> None:
+    words = ("perturb", "--input", DATA / "multiwoz21", "--with", "typos", "--limit", "8", "--quiet", "--export", ",".join(registry.names()))
+    done = call(*words, "--output", tmp_path / "here")
+    assert done.code == 0, done.err
+    workers = ("--direct_running_mode=multi_processing", "--direct_num_workers=2")
+    assert spawn(*words, "--output", tmp_path / "there", "--", *workers) == (0, "", "")
+    assert hashes(tmp_path / "there") == hashes(tmp_path / "here")
 
 
 def test_what_the_formats_themselves_say_is_most_of_it(built: Path, tmp_path: Path) -> None:
