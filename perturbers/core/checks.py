@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from dialmill.perturbers.core import clock, protected
 from dialmill.perturbers.core.distance import distance
+from dialmill.perturbers.core.graphemes import inner_places
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.matcher import BREAK, Cut
 from dialmill.perturbers.core.surfaces import closed_parts, kind_of, slot_name
@@ -33,7 +34,7 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
 
     Returns:
         None, or `value_lost: SLOT=VALUE`, `value_swapped: SLOT=VALUE`, `value_added: SLOT=VALUE`, `negation_changed`, `request_lost: SLOT`,
-        `act_changed: ACT`, `protected_token_lost`.
+        `act_changed: ACT`, `protected_token_lost`, `character_broken`.
     """
     before = view.turn
     edits = after.edits if before.original is None else edits_between(before, after)
@@ -43,6 +44,8 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
             raise AssertionError(f"span {span} does not match its utterance")
     if view.structural and protected.lost(before.utterance, text) is not None:
         return "protected_token_lost"  # First: a token of programs is none of the words that the comparison below looks at.
+    if _cuts_a_cluster(before.utterance, text, edits):
+        return "character_broken"
     if mode == "protect" and view.exact and (value := protected.lost(before.utterance, text, view.exact)) is not None:
         return f"value_lost: {value}"
     language = view.language
@@ -58,6 +61,21 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
         found = signals(text, language, units)
         problem = _values(view, text, edits, units, found, mode) or _classes(view.signals, found, mode) or _additions(view, text, edits, units)
     return problem or _requests(before, view.units.names, names, language) or _acts(before, view.units.names, names, language)
+
+
+def _cuts_a_cluster(before: str, after: str, edits: Sequence[Edit]) -> bool:
+    """Whether an edit begins or ends inside what people see as one character, of the text before it or of the one that it made."""
+    old, new = inner_places(before), inner_places(after)
+    if not old and not new:
+        return False
+    shift = 0
+    for edit in edits:
+        if edit.start in old or edit.end in old or edit.start + shift in new:
+            return True
+        shift += len(edit.replacement) - (edit.end - edit.start)
+        if edit.end + shift in new:
+            return True
+    return False
 
 
 def old_values_left(before: Dialogue, after: Dialogue) -> tuple[OldValue, ...]:

@@ -17,7 +17,7 @@ from itertools import compress
 from typing import Generic, NamedTuple, TypeVar
 from unicodedata import normalize
 
-from dialmill.perturbers.core.protected import MARKS
+from dialmill.perturbers.core.graphemes import MARKS
 from dialmill.perturbers.core.tokens import Runs
 
 T = TypeVar("T")

@@ -18,21 +18,12 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-#: Combining marks, joiners and variation selectors: they belong to the character before them.
-MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
-    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f"
-)
-_EMOJI = (
-    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b55\u3030\u303d\u3297\u3299"
-    "\U0001f000-\U0001faff"
-)
-_TAIL = "\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
+from dialmill.perturbers.core.graphemes import EMOJI, FLAG, HAN, JAMO, JOINERS, MARKS, TAIL
 
 #: Endings of host and file names; without one of them a full stop inside a word is a missing blank.
 _ENDINGS = "com|org|net|edu|gov|io|co|uk|de|fr|eu|cn|info|biz|app|dev|ai|us|py|js|txt|json|csv|html?|pdf|png|jpe?g|zip|deb|conf|log|sh|exe"
 #: What must stand in a text for any of the patterns to match; most turns have none of it, and cost one search.
-_ANY = re.compile(rf"[_@#<>\[\]{{}}`\\/|~^$%&*=]|--\w|\w-\d|[^\W\d_]\d|\d[^\W\d_]|[A-Z0-9]{{5}}|\w\.\w|[{_EMOJI}{MARKS}\u200d\ufe0f\u20e3]")
+_ANY = re.compile(rf"[_@#<>\[\]{{}}`\\/|~^$%&*=]|--\w|\w-\d|[^\W\d_]\d|\d[^\W\d_]|[A-Z0-9]{{5}}|\w\.\w|[{EMOJI}{MARKS}{JOINERS}{JAMO}]")
 
 _PATTERN = re.compile(
     rf"""
@@ -55,8 +46,9 @@ _PATTERN = re.compile(
   | (?<![\w'’])[^\W_]*_+\w(?:[\w.-]*\w)?(?!\w) | (?<![\w'’])\w+_+(?!\w)     # an identifier with an underscore
   # digits among letters: A1B2, TR2635, B-12; not "4-star"
   | (?<![\w'’-])(?=[A-Za-z0-9-]*[A-Za-z])(?=[A-Za-z0-9-]*\d)(?!\d+(?:-[a-z]+)+(?!\w))[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?![\w'’])
-  | (?:[{_EMOJI}]|[0-9\#*]\ufe0f?\u20e3)[{_TAIL}]*(?:\u200d[{_EMOJI}][{_TAIL}]*)*
-  | \w*(?:\w[{MARKS}\u200d]+)+[\w{MARKS}\u200d]*                    # a word with combining marks
+  | (?:[{FLAG}]{{2}}|[{EMOJI}]|[0-9\#*]\ufe0f?\u20e3)[{TAIL}]*(?:\u200d[{EMOJI}][{TAIL}]*)*
+  # a word with combining marks or joined letters; Chinese has no blanks between words, so there the character alone
+  | [^\W{HAN}]*(?:[^\W{HAN}][{MARKS}{JOINERS}]+|[{JAMO}])+(?:[^\W{HAN}]|[{MARKS}{JOINERS}])* | [{HAN}][{MARKS}{JOINERS}]+
     """,
     re.VERBOSE | re.DOTALL,
 )

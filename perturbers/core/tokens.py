@@ -11,22 +11,26 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from dialmill.perturbers.core.graphemes import JOINERS, MARKS, inner_places, whole
+
 _WHOLE = r"""
     [\[<]\w[\w.-]*[\]>]                          # [value_area], <name>
   | https?://[^\s<>"]*[\w/] | www\.[^\s<>"]*[\w/]
   | [A-Za-z0-9][\w.+-]*@[\w-]+(?:\.[\w-]+)+
   | \d+(?:[.:,/-]\d+)+[A-Za-z]*                  # 17:30, 10.0.0.7, 01223-358966, 7:30pm
 """
+#: Letters and digits, marks on them included.
+_WORD = rf"(?:[^\W_][{MARKS}{JOINERS}]*)+"
 _ENGLISH = re.compile(
     _WHOLE
-    + r"""
+    + rf"""
   | n['’]t\b | ['’](?:s|d|m|re|ve|ll|t)\b        # clitics that a corpus has cut off: "i 'd", "does n't"
-  | [^\W_]+(?:['’][^\W_]+)*
+  | {_WORD}(?:['’]{_WORD})*
 """,
     re.VERBOSE | re.IGNORECASE,
 )
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
-_CHINESE = re.compile(_WHOLE + rf"| (?P<han>{_HAN}) | [A-Za-z0-9]+(?:['’][A-Za-z]+)* | (?:(?!{_HAN})[^\W_])+", re.VERBOSE)
+_CHINESE = re.compile(_WHOLE + rf"| (?P<han>{_HAN}) | (?:(?:(?!{_HAN})[^\W_])[{MARKS}{JOINERS}]*)+(?:['’][A-Za-z]+)*", re.VERBOSE)
 
 
 @lru_cache(maxsize=1)
@@ -93,4 +97,7 @@ def tokens(text: str, language: str) -> tuple[tuple[int, int], ...]:
         for word in _jieba().cut(match.group()):
             found.append((start, start + len(word)))
             start += len(word)
+    if inner_places(text):
+        # A mark on a Chinese character goes with it.
+        return tuple(whole(text, start, end) for start, end in found)
     return tuple(found)

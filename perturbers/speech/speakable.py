@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
+from dialmill.perturbers.core.graphemes import JOINERS, MARKS, inner_places, whole
 from dialmill.perturbers.speech.numbers import cardinal, digits, hanzi, hanzi_digits, ordinal, pairs
 
 
@@ -34,10 +35,12 @@ class Token(NamedTuple):
     end: int
 
 
+#: Letters with the marks on them.
+_LETTERS = rf"(?:[^\W\d_][{MARKS}{JOINERS}]*)+"
 _EN = re.compile(
     r"""
     (?P<short>\b(?:st|mr|mrs|ms|dr|rd|ave)\.)
-  | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*(?:\s(?:n['’]t|['’](?:s|d|m|re|ve|ll|t))\b)?)(?![^\W_])
+  | (?P<word>LETTERS(?:['’]LETTERS)*(?:\s(?:n['’]t|['’](?:s|d|m|re|ve|ll|t))\b)?)(?![^\W_])
   | (?P<money>[£$€]\s?(?P<whole>\d[\d,]*)(?:\.(?P<part>\d{1,2}))?)
   | (?P<clock>\d{1,2}):(?P<minute>\d{2})(?!\d)(?:\s?(?P<half>[ap]\.?m\b\.?))?
   | (?P<dotted>[01]?\d|2[0-3])\.(?P<dotted_minute>[0-5]\d)(?!\d|\s?(?:pounds?|gbp|percent|%|dollars?|euros?|stars?|miles?))
@@ -51,7 +54,7 @@ _EN = re.compile(
   | (?P<number>\d+)
   | (?P<range>(?<=\d)\s?[-–]\s?(?=[£$€]?\d))
   | (?P<sign>[&%@+])
-    """,
+    """.replace("LETTERS", _LETTERS),
     re.VERBOSE | re.IGNORECASE,
 )
 _SIGNS = {"&": "and", "%": "percent", "@": "at", "+": "plus"}
@@ -97,8 +100,8 @@ _ZH = re.compile(
   | (?P<number>\d+)
   | (?P<range>(?<=[\d%元分点℃])[-~–—](?=[¥￥$]?\d))
   | (?P<han>[\u3400-\u9fff\uf900-\ufaff])
-  | (?P<latin>[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:['’][^\W\d_]+)*)
-    """,
+  | (?P<latin>(?:[^\W\d_\u3400-\u9fff\uf900-\ufaff][MARKS]*)+(?:['’][^\W\d_]+)*)
+    """.replace("MARKS", MARKS + JOINERS),
     re.VERBOSE,
 )
 _SUMS = {"¥": "元", "￥": "元", "$": "美元", "€": "欧元", "£": "英镑"}
@@ -156,7 +159,9 @@ _PAUSES = (("?", "?"), ("？", "?"), (".", "."), ("。", "."), ("!", "."), ("！
 def tokens(text: str, language: str) -> Iterator[Token]:
     """The tokens of `text` that are spoken, in order."""
     folded = _fold(text)
-    return _chinese(folded) if language == "zh" else _english(folded)
+    found = _chinese(folded) if language == "zh" else _english(folded)
+    # A mark on a digit or a Chinese character goes with it.
+    return (token._replace(end=whole(text, token.start, token.end)[1]) for token in found) if inner_places(text) else found
 
 
 def _fold(text: str) -> str:
@@ -256,7 +261,7 @@ def _street(start: int, end: int, text: str) -> Token:
 @lru_cache(maxsize=65536)
 def _word(written: str) -> tuple[tuple[str, ...], str]:
     """The normal form of a written word, and what a voice is given."""
-    said = "".join(written.rstrip(".").split())
+    said = unicodedata.normalize("NFC", "".join(written.rstrip(".").split()))
     low = said.lower()
     if low in _SHORT:
         said = _SHORT[low]
@@ -293,7 +298,8 @@ def _chinese(text: str) -> Iterator[Token]:
             char = simplified(match.group())
             yield Token((char,), char, start, end)
         elif group["latin"]:
-            yield Token((match.group().lower(),), match.group(), start, end)
+            latin = unicodedata.normalize("NFC", match.group())
+            yield Token((latin.lower(),), latin, start, end)
         else:
             said = _zh_said(group, text, start, end)
             yield Token(tuple(said), said, start, end)

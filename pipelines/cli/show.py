@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dialmill.perturbers.core.graphemes import shortened
 from dialmill.pipelines.cli.options import local
 from dialmill.pipelines.cli.terminal import printable_record
 from dialmill.pipelines.core.errors import DialmillError, InputError
@@ -60,7 +61,7 @@ def show(folder: str, wanted: str, width: int | None = None, color: bool = False
         inserted = " (inserted)" if first_turn.inserted else ""
         lines.append(f"{bold[0]}{first_turn.turn} {first_turn.speaker}{bold[1]}{inserted}")
         if first_turn.speaker == "other":
-            lines += _wrapped(f"{first_turn.role or ''}: {(first_turn.payload or '')[:_CARRIED]}", " " * (gutter + 2), columns)
+            lines += _wrapped(f"{first_turn.role or ''}: {shortened(first_turn.payload or '', _CARRIED, '')}", " " * (gutter + 2), columns)
             continue
         said: set[str] = set()
         for name, record, turn in zip(names, records, turns, strict=True):
@@ -164,7 +165,10 @@ def _wrapped(text: str, lead: str, columns: int) -> list[str]:
     room = max(20, columns - len(lead))
     # Chinese has no blanks to break at, and its characters are two columns wide.
     if any(unicodedata.east_asian_width(char) in "WF" for char in text):
-        pieces = [text[start : start + room // 2] for start in range(0, len(text), room // 2)]
+        pieces = []
+        while text:
+            pieces.append(shortened(text, room // 2, "") or text)
+            text = text[len(pieces[-1]) :]
     else:
         pieces = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
     return [(lead if number == 0 else " " * len(lead)) + piece for number, piece in enumerate(pieces)]

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from dialmill.perturbers.core.graphemes import shortened
 from dialmill.pipelines.core.counters import Counters, total
 from dialmill.pipelines.core.progress import tick
 from dialmill.schemas import Dialogue
@@ -147,8 +148,7 @@ def _printable(text: Text) -> Text:
     """Text that UTF-8 can carry, of a length that can be read."""
     if text is None:
         return text
-    short = text if len(text) <= _EVIDENCE else text[:_EVIDENCE] + "…"
-    return short.encode("utf-8", "backslashreplace").decode()
+    return shortened(text, _EVIDENCE).encode("utf-8", "backslashreplace").decode()
 
 
 def dialogue_order(dialogue: Dialogue) -> bytes:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from dialmill.perturbers.core.distance import distance
+from dialmill.perturbers.core.graphemes import JOINERS, MARKS, is_mark
 from dialmill.pipelines.disentangle.frame import person_key
 from dialmill.pipelines.disentangle.logs import LogLine
 from dialmill.pipelines.disentangle.words import COMMON, PACKAGES
@@ -25,7 +26,7 @@ _NO_NAMES = "error errors warning note edit http https ftp question answer updat
 _HEADS = frozenset(_NO_NAMES.split())
 #: A shell's prompt, and a home folder: both name their owner.
 _PROMPT = re.compile(r"(?<![\w.+-])[a-z_][\w.-]*@[\w-]+(?=:[~/]|[:~]?\s?[$#](?:\s|$)|\s[~/])", re.I)
-_HOME = re.compile(r"(/home/|/Users/|[Cc]:\\Users\\)(?!user\b)[\w.-]+")
+_HOME = re.compile(r"(/home/|/Users/|[Cc]:\\Users\\)(?!user\b)" + rf"[\w.{MARKS}{JOINERS}-]+")
 _TOKEN = re.compile(r"\S+")
 #: A token, and what may stand around a name in it.
 _BARE = re.compile(r"([^\w\[\]{}|\\`^-]*)(.*?)((?:'s)?[^\w\[\]{}|\\`^-]*)", re.DOTALL)
@@ -125,6 +126,8 @@ def _inside(token: str, nicks: Nicks, put: Callable[[str], str], addressed: Call
     if bare is None:
         return token
     before, name, after = bare[1], bare[2], bare[3]
+    if is_mark(after[:1]):
+        return token  # the mark makes another letter of the last one: "rené" written with a mark is not rene
     low = name.lower()
     if len(low) < _PREFIX or low in COMMON or low.isdigit():
         return token

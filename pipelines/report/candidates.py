@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dialmill.perturbers.core.graphemes import shortened
 from dialmill.pipelines.candidates.examples import SCHEMAS
 from dialmill.pipelines.core import files
 
@@ -55,9 +56,10 @@ def _shown(example: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": example["example-id"],
         "context": [
-            {"speaker": one.get("speaker", ""), "utterance": str(one["utterance"])[:_CHARACTERS]} for one in example["messages-so-far"][-_MESSAGES:]
+            {"speaker": one.get("speaker", ""), "utterance": shortened(str(one["utterance"]), _CHARACTERS)}
+            for one in example["messages-so-far"][-_MESSAGES:]
         ],
-        "options": [{"utterance": str(one["utterance"])[:_CHARACTERS], "right": one["candidate-id"] in right} for one in chosen],
+        "options": [{"utterance": shortened(str(one["utterance"]), _CHARACTERS), "right": one["candidate-id"] in right} for one in chosen],
         "more": len(options) - len(chosen),
         "blind": "options-for-correct-answers" not in example,
     }

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from dialmill.perturbers.core.graphemes import shortened
 from dialmill.perturbers.speech.perturber import kept_name
 from dialmill.schemas.dialogue import STANDARD, Dialogue, Edit, SlotValues, Snippet, Span, Turn
 
@@ -139,7 +140,7 @@ def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[Slo
         return _lean({"n": turn.turn, "who": turn.speaker, "text": _cut(turn.payload or "")})
     long = max(len(turn.utterance), len(turn.original or "")) > CHARACTERS
     if long:  # offsets into a text that is cut would lie
-        return _lean({"n": turn.turn, "who": turn.speaker, "text": turn.utterance[:CHARACTERS] + "…", "inserted": turn.inserted})
+        return _lean({"n": turn.turn, "who": turn.speaker, "text": _cut(turn.utterance), "inserted": turn.inserted})
     return _lean(
         {
             "n": turn.turn,
@@ -164,7 +165,7 @@ def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[Slo
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= CHARACTERS else text[:CHARACTERS] + "…"
+    return shortened(text, CHARACTERS)
 
 
 def _value(span: Span) -> tuple[int | None, int | None, str, str]:
@@ -210,7 +211,7 @@ def _in_word(char: str) -> bool:
 def _snippet(snippet: Snippet) -> str:
     about = " ".join(filter(None, (snippet.domain, snippet.entity_id, snippet.doc_id)))
     text = " ".join(filter(None, (snippet.title, snippet.body)))
-    return f"{about}: {text}"[:400]
+    return shortened(f"{about}: {text}", 400)
 
 
 def _step(name: str, params: dict[str, Any] | None) -> str:

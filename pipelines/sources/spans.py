@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
-from unicodedata import combining, normalize
+from unicodedata import normalize
 
+from dialmill.perturbers.core.graphemes import is_mark
 from dialmill.perturbers.core.values import find_span
 from dialmill.schemas import Span
 
@@ -100,11 +101,13 @@ def prove(text: str, start: int, end: int, value: str) -> tuple[int, int] | None
 
 def _letter(char: str) -> bool:
     """Whether a character is a letter, a digit or a mark on one."""
-    return char.isalnum() or (char > "\u02ff" and combining(char) != 0)
+    return char.isalnum() or is_mark(char)
 
 
 def whole(text: str, start: int, end: int) -> bool:
     """Whether [start, end) cuts no word and no number in two ("7" in "17:30" does). Chinese writes no word boundaries."""
+    if is_mark(text[start]):
+        return False
     # Between blanks, which is nearly always, there is nothing to look at.
     left = start == 0 or text[start - 1] == " " or _free(text[max(0, start - 2) : start][::-1], text[start])
     return left and (end == len(text) or text[end] == " " or _free(text[end : end + 2], text[end - 1]))
@@ -121,7 +124,7 @@ def widen(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _free(beyond: str, edge: str) -> bool:
     """Whether the character beyond an edge, and the one after that, belong to another token than the edge."""
-    if beyond[0] > "\u02ff" and combining(beyond[0]):
+    if is_mark(beyond[0]):
         return False  # a mark belongs to the letter before it
     if not edge.isalnum() or "\u3400" <= edge <= "\u9fff" or "\u3400" <= beyond[0] <= "\u9fff":
         return True

@@ -8,6 +8,7 @@ from typing import Any
 
 from dialmill.perturbers import Perturber, Skipped, Suite
 from dialmill.perturbers.core.contract import Variant, draw_variants
+from dialmill.perturbers.core.graphemes import shortened
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.params import complete_lineage
 from dialmill.pipelines.core.recipe import Recipe
@@ -61,7 +62,9 @@ class Perturb(Stage):
                     reason, _, evidence = made.reason.partition(": ")
                     self.counters.reject(name, reason)
                     if evidence:
-                        self.counters.failures[f"{name}\n{reason}"] = min(evidence, self.counters.failures.get(f"{name}\n{reason}", evidence))[:300]
+                        self.counters.failures[f"{name}\n{reason}"] = shortened(
+                            min(evidence, self.counters.failures.get(f"{name}\n{reason}", evidence)), 300, ""
+                        )
                     yield element.reject(name, reason, evidence or source.turns[0].utterance, name, variant)
                     continue
                 record = made.record
