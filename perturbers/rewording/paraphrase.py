@@ -33,7 +33,7 @@ class Paraphrase(Rewriter):
     """
 
     name: ClassVar[str] = "paraphrase"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     instruction: ClassVar[str] = "Say the same in other words, as another person would. Keep about the same length."
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:

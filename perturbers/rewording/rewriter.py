@@ -18,7 +18,7 @@ from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.surfaces import slot_name
 from dialmill.perturbers.core.values import Locator, View
-from dialmill.perturbers.rewording import by_model, llm
+from dialmill.perturbers.rewording import by_model, llm, telling
 from dialmill.perturbers.rewording.composed import Composing
 from dialmill.perturbers.rewording.composer.plan import Refusal
 from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, donors_of_file, fill, fingerprint, gap_edits, opened, speaks_plainly
@@ -177,12 +177,16 @@ class Rewriter(Perturber):
         """The first proposal that passes, or why none did."""
         problem = "no_edit_possible"
         turn = task.view.turn
+        if task.donors is not None and task.view.language == "en" and not turn.acts and kind_of_turn(task) not in ("thank", "yes", "no"):
+            task = task._replace(donors=None)  # Without a label nothing tells that another user's turn means the same.
         proposals = self._asked(task) if self.engine == "llm" else self.proposals(task, rng)
         try:
             for proposal in islice(proposals, self.tries):
                 if proposal.turn.utterance.split() == turn.utterance.split():
                     continue
-                found = certify(task.view, proposal.turn, "protect")
+                found = certify(task.view, proposal.turn, "protect") or (
+                    None if self.engine == "llm" else telling.changed(turn.utterance, proposal.turn.utterance, task.view.language)
+                )
                 if found is None:
                     return proposal
                 problem = found

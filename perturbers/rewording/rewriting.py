@@ -370,6 +370,8 @@ class Omissions:
         self._phrases = [
             (first, last, style.write(rule.others[0].text, opens and text[parts[first].start].isupper()))
             for rule, first, last, opens in find(drops(language), text, parts, units, True, language)
+            # "... and I need their postcode": what opens a second clause holds it to the first.
+            if not (language == "en" and first and units[first - 1] in ("and", "but", "or") and not rule.others[0].text)
         ]
 
     def draw(self, rate: float, rng: Rng) -> list[Edit]:

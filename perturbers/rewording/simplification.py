@@ -26,7 +26,7 @@ class Simplification(Rewriter):
     """The same in fewer words: one of the shortest donors, or the turn itself, without what a terse writer leaves out."""
 
     name: ClassVar[str] = "simplification"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     style: ClassVar[str] = "less"
     instruction: ClassVar[str] = "Say the same in as few words as possible, as a person in a hurry would type it."
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.rewording.composer.plan import Refusal
+from dialmill.perturbers.rewording import loose
 from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, kind_of_turn, words
 from dialmill.schemas import Turn, apply_edits
 
@@ -18,13 +18,14 @@ _LONG, _LONGEST = 1.3, 3.0
 
 @dataclass(frozen=True)
 class Verbosity(Rewriter):
-    """The same in more words than needed: composed with reasons that belong to what is said and circumstances; else one of the longest donors.
+    """The same in more words than needed: composed with reasons that belong to what is said and circumstances; else one of the longest
+    donors, or hedges and circumstances around the turn's own words.
 
     Thanks, goodbyes, a yes, a no and "no preference" stay as they are: nobody gives reasons for those.
     """
 
     name: ClassVar[str] = "verbosity"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     style: ClassVar[str] = "more"
     instruction: ClassVar[str] = "Say the same in more words than needed, as a talkative person would, without adding any wish or fact."
 
@@ -36,12 +37,17 @@ class Verbosity(Rewriter):
     def fits(self, text: str, language: str, turn: Turn) -> bool:
         return len(words(turn.utterance, language)) >= _LONG * len(words(text, language))
 
-    def lends(self, refusal: Refusal) -> bool:
-        return refusal.reason != "no_reason"
-
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         plain = kind_of_turn(task) in ("thank", "yes", "no") or any(signal.kind == "dontcare" for signal in task.view.signals)
-        if task.donors is None or plain:
+        if plain:
+            return
+        yield from self._donated(task, rng)
+        for turn in loose.wordier(task.view, task.said, rng):
+            yield Proposal(turn, "circumstances")
+
+    def _donated(self, task: Task, rng: Rng) -> Iterator[Proposal]:
+        """The turn with the wording of one of the longest donors."""
+        if task.donors is None:
             return
         whole = task.analysis.whole()
         found = [one for one in task.donors.search(whole, task.analysis.role, task.copies, rng) if _LONG <= one.ratio <= _LONGEST]

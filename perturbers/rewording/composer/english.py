@@ -27,7 +27,7 @@ def realise(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) ->
     """The plan in words, or why the bank has none for it."""
     turn = Draft(context, plan, who, rng, style)
     for item in plan.items:
-        if item.kind in ("inform", "about", "town", "dontcare", "request") and turn.part(item) is None:
+        if item.kind in ("inform", "about", "town", "dontcare", "request", "check") and turn.part(item) is None:
             return Refusal(f"no_clause: {item.slot}={item.value}")
     sentences = (keywords(turn) if style == "less" else None) or _sentences(turn)
     if sentences is None or not sentences:
@@ -73,6 +73,8 @@ _CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
 def _plain(turn: Draft, kinds: set[str]) -> list[str] | None:
     """The sections for a turn of thanks, goodbye, yes or no alone; None where it says none of them."""
     made = ["greet"] if "greet" in kinds else []
+    if "ack" in kinds and kinds & {"thank", "bye", "end"}:
+        made.append("ack")
     ends = bool(kinds & {"end", "no"})
     if "thank" in kinds:
         if "yes" in kinds:
@@ -102,7 +104,7 @@ def _opening(turn: Draft, kinds: set[str]) -> list[str]:
     elif found.failed and any(item.kind == "inform" for item in found.items):
         if turn.style != "less" and rng.chance(0.5):
             made.append("change")
-    elif "ack" in kinds and not turn.context.first and not kinds & {"select", "right", "declinebook", "alts"} and rng.chance(0.7):
+    elif "ack" in kinds and not turn.context.first and not kinds & {"select", "right", "declinebook", "alts"}:
         made.append("ack")
     return made + [section for kind, section in _SENTENCES.items() if kind in kinds]
 
@@ -112,7 +114,8 @@ def _goals(turn: Draft, accepts: bool) -> list[Sentence] | None:
     made = []
     for item in turn.plan.items:
         if item.kind == "goal":
-            verb = turn.take(turn.options("do", Place(item.domain, item.value.lower())))
+            there = "" if turn.context.first else "there" if any(one.kind == "select" for one in turn.plan.items) or _THERE.search(turn.text) else ""
+            verb = turn.take(turn.options("do", Place(item.domain, item.value.lower()), "", there))
             frame = turn.pick("goahead" if accepts else "wish", None, "", "first" if turn.context.first else "later")
             if verb is None or frame is None:
                 return None
@@ -139,6 +142,8 @@ def _with_details(turn: Draft, sentence: Sentence, informs: list[Part]) -> tuple
     return sentence._replace(text=text, slots=tuple(said)), left
 
 
+#: What was spoken of before is what the intent is about.
+_THERE = re.compile(r"\b(?:at|for|in|with) (?:that|it)\b|\bthere\b|\b(?:that|this) (?:hotel|restaurant|place|one|property|house)\b", re.IGNORECASE)
 #: Where details go in a sentence that ends with its verb phrase.
 _DETAILS = "{+}"
 _LAST = re.compile(r"\{I\}[.!?]?$")
@@ -154,6 +159,12 @@ def _asked(turn: Draft) -> list[Sentence] | None:
         if part.place.slot == "type":
             text = text.replace("{v}", "the {v}")
         made.append(Sentence(turn.fill(text, part), (part,)))
+    for item in turn.plan.items:
+        if item.kind == "check":
+            checked = turn.worded("check", turn.parts[item])
+            if checked is None:
+                return None
+            made.append(Sentence(checked, (turn.parts[item],), True))
     requests = [turn.parts[item] for item in turn.plan.items if item.kind == "request"]
     asked = turn.requests(requests) if requests else []
     return None if asked is None else made + asked
@@ -216,7 +227,7 @@ def _domains(turn: Draft, goals: list[Sentence]) -> list[Sentence] | None:
         careless = [turn.parts[item] for item in own if item.kind == "dontcare"]
         intends = any(item.kind == "intent" for item in own)
         towns = [turn.parts[item] for item in found.items if item.kind == "town"] if domain in ("hotel", "restaurant", "attraction") else []
-        if towns and not informs:
+        if towns and not informs and not intends:
             return None
         if domain not in OWN:
             if goals:
@@ -262,6 +273,10 @@ def _own(turn: Draft, domain: str, informs: list[Part], intends: bool, towns: li
     tag = "first" if context.first else "new" if not known else "retry" if found.failed else "later"
     asked = found.asked
     booking = re.search(r"\b(?:book|booking|reserve|reservation|table)\b", turn.text, re.IGNORECASE) is not None
+    if books and booking and found.offered and known:
+        # "Book it for four on Saturday": the day of the train is a detail of the booking.
+        books += [part for part in searched if part.place.slot == "day"]
+        searched = [part for part in searched if part not in books]
     if searched and books and tag in ("first", "new"):
         return turn.search(domain, searched + books + towns, tag)
     if searched:
@@ -276,6 +291,11 @@ def _own(turn: Draft, domain: str, informs: list[Part], intends: bool, towns: li
             said = turn.search(domain, searched + towns, tag)
             towns = []
         if said is None or towns:
+            return None
+        made += said
+    elif intends and not books and towns:
+        said = turn.search(domain, towns, tag)
+        if said is None:
             return None
         made += said
     elif intends and not books and not add_intent(turn, Item("intent", domain), "", made):

@@ -117,6 +117,22 @@ _SHAPES = {
     "leaveat": ("time",),
     "arriveby": ("time",),
 }
+_TIMES = frozenset(["leaveat", "arriveby", "book time", "@time"])
+#: What makes a time a rough one, and where the text says so.
+_ABOUT = re.compile(r"\b(?:around|about|approximately|roughly)(?: the)? $", re.IGNORECASE)
+_ROUGHLY = re.compile(r"(?:(?<=by )|(?<=after )|(?<=at ))?(?:around )?\{v\}")
+#: Words of a question for the kind of something.
+_SORT = frozenset(["kind", "type", "sort", "category", "genre", "subcategory"])
+#: The words that a domain goes by, most telling first, and what stands for it in a noun phrase where the source says so.
+_NOUNS = {
+    "hotel": {"hotel": "hotel", "hotels": "hotel"},
+    "restaurant": {"restaurant": "restaurant", "restaurants": "restaurant"},
+    "attraction": {"attraction": "attraction", "attractions": "attraction"},
+    "train": {"train": "train", "trains": "train"},
+    "taxi": {"taxi": "taxi", "taxis": "taxi", "cab": "cab"},
+}
+_OURS = frozenset(["we", "us", "our", "we're", "we'd", "we'll", "we've"])
+_NAMELESS = frozenset(["place", "lodging", "accommodation", "accommodations", "somewhere", "room", "table"])
 #: What makes a time of departure the earliest.
 _AFTER = re.compile(r"\b(?:after|later than|past|earliest)\b", re.IGNORECASE)
 _VALUE = re.compile(r"\{v(?::([a-z]+))?\}")
@@ -145,7 +161,19 @@ def _persona(text: str) -> str:
 
 
 _CLAUSE = re.compile(r"(?:what|which|how|whether|if|when|where)\b")
-_KNOWING = re.compile(r"\b(?:tell me|know|learn|lmk|look up|wondering about)\b")
+_KNOWING = re.compile(r"\b(?:tell me|know|learn|lmk|look up)\b")
+
+
+_BOOKS = re.compile(r"\b(?:book|reserve)\b", re.IGNORECASE)
+#: Voices that use more words than needed.
+_TALKATIVE = frozenset(["chatty", "indirect", "older"])
+#: Kinds of answers, which may be bare phrases; and what makes a sentence of one: no bare phrase is wordy, nor can a reason follow it.
+_ANSWERS = frozenset(["short", "say", "bsay"])
+FINITE = re.compile(
+    r"\b(?:I|I'[a-z]+|we|we'[a-z]+|it|it's|it'd|it'll|that|that'[a-z]+|there|there'[a-z]+|let's|please|could|can|would|will|is|are|was|do|does|has|have|"
+    r"what|what's|which|how|where|when|find|get|give|tell|let|book|make|put|look|point|show|help|count|send|reserve|suits|works|should)\b",
+    re.IGNORECASE,
+)
 
 
 class Draft:
@@ -154,23 +182,37 @@ class Draft:
     def __init__(self, context: Context, found: Plan, who: Speaker, rng: Rng, style: str) -> None:
         self.context, self.plan, self.who, self.rng, self.style = context, found, who, rng, style
         self.text = context.view.turn.utterance
+        self.names = frozenset(context.view.units.names)
         self.writing: Style = style_of(self.text)
         self.used: list[int] = []
         self.people = context.people
         self.parts: dict[Item, Part] = {}
         self.lone = context.people in ("1", "one")
-        self.several = context.people not in ("", "1", "one")
+        self.several = context.people not in ("", "1", "one") or not _OURS.isdisjoint(self.names)
 
     # Clauses
 
     def options(self, kind: str, place: Place | None = None, value: str = "", tag: str = "", facts: frozenset[str] = frozenset()) -> list[Clause]:
         domain, slot = (place.domain, place.slot) if place is not None else ("*", "")
         found = self.who.options(kind, domain, slot, value, tag, facts)
-        if self.lone:
-            return [clause for clause in found if _persona(clause.text) != "many"]
-        if self.several:
-            return [clause for clause in found if _persona(clause.text) != "one"]
-        return found
+        if self.style == "more":
+            found = [clause for clause in found if not clause.voices or not clause.voices.isdisjoint(_TALKATIVE)]
+            if kind in _ANSWERS:
+                found = [clause for clause in found if FINITE.search(clause.text)] or found
+        elif self.style == "less":
+            found = [clause for clause in found if _TALKATIVE.isdisjoint(clause.voices)] or found
+        # Who says "I" speaks for nobody else.
+        unfit = "one" if self.several else "many"
+        return [clause for clause in found if _persona(clause.text) != unfit]
+
+    def noun(self, domain: str, around: Part | None = None) -> str:
+        """The word that the source has for a domain, outside of a value, "" where it has none."""
+        nouns = _NOUNS.get(domain, {})
+        units = self.context.view.units
+        for name, (start, end) in zip(units.names, units.bounds, strict=True):
+            if name in nouns and not (around is not None and around.item.start < end and start < around.item.end):
+                return nouns[name]
+        return ""
 
     def take(self, options: list[Clause]) -> str | None:
         clause = self.who.choose(self.rng, [one for one in options if one.key not in self.used] or options)
@@ -204,12 +246,16 @@ class Draft:
         place = place_of(item.domain, item.slot, item.kind == "request")
         if place is None:
             return None
+        if place.domain == "@subcategory" and _SORT.isdisjoint(self.names):
+            place = Place("@more", "")  # "tell me more": what kind it is, is the label's reading alone
         surface = self.text[item.start : item.end]
         facts = _facts(place.name, surface) if item.shown else frozenset()
         if place.slot == "leaveat" and _AFTER.search(self.text):
             facts |= {"aft"}
+        if place.name in _TIMES and _ABOUT.search(self.text[max(0, item.start - 12) : item.start]):
+            facts |= {"abt"}
         needs = _SHAPES.get(place.name)
-        if item.kind == "inform" and item.shown and needs and not any(need in facts for need in needs):
+        if item.kind in ("inform", "check") and item.shown and needs and not any(need in facts for need in needs):
             return None
         letter = chr(FIRST_LETTER + len(self.parts)) if item.shown else ""
         following = self.text[item.end : item.end + 8].lower().strip()
@@ -227,6 +273,8 @@ class Draft:
             word = (part.unit or "night") if unit == "night" else (part.unit or "day") if unit == "day" else unit
             return f"{part.letter} {word}{'' if 'one' in part.facts else 's'}"
 
+        if "abt" in part.facts:
+            text = _ROUGHLY.sub("around {v}", text)
         if part.place.domain == "@device" and not re.search(r"(?:speaker|tv|device)s?$", part.surface, re.IGNORECASE):
             text = text.replace("{v}", "{v} speaker")
         return _VALUE.sub(value, text)
@@ -239,26 +287,40 @@ class Draft:
             options = [clause for clause in options if "{v} of" not in clause.text and "{v} side" not in clause.text]
         if part.surface.lower().startswith("the "):
             options = [clause for clause in options if "the {v}" not in clause.text.lower()]
+        if kind != "key" and self.writing.capitals and part.surface[:1].islower():
+            # A value is shown as it stands: better not where a capital is due.
+            options = [clause for clause in options if not clause.text.startswith("{v")] or options
         text = self.take(options)
-        return None if text is None else self.fill(text, part)
+        if text is None:
+            return None
+        if kind in _ANSWERS and part.place == Place("attraction", "type") and {"sg"} <= part.facts and "a~ {v}" not in text and ": {v}" not in text:
+            text = text.replace("{v}", "a~ {v}")
+        return self.fill(text, part)
 
     # Noun phrases
 
     def noun_phrase(self, domain: str, parts: list[Part], most: int) -> NounPhrase | None:
         """A phrase with its article; `most`: how many phrases may stand behind its head."""
         typed = next((part for part in parts if part.place.slot == "type" and part.letter and "mass" not in part.facts), None)
-        head = typed.letter if typed is not None else self.pick("head", Place(domain, ""))
+        head = self.typed(domain, typed) if typed is not None else self.noun(domain) or self.pick("head", Place(domain, ""))
         if head is None:
             return None
         bare = head.startswith("somewhere")
         mods, left = self.modifiers([part for part in parts if part is not typed], bare)
         posts, rest = self.behind(domain, left, most)
-        plural = typed is not None and "pl" in typed.facts
+        plural = typed is not None and "pl" in typed.facts and head == typed.letter
         phrase = " ".join([*(text for text, _ in mods), head, *(text for text, _ in posts)])
         if not plural and not bare:
             phrase = f"a~ {phrase}"
         said = [part for _, part in mods] + ([typed] if typed is not None else []) + [part for _, part in posts]
         return NounPhrase(phrase, said, rest, plural)
+
+    def typed(self, domain: str, part: Part) -> str:
+        """A kind of place as a head: "museum", or "boat attraction" where the source says so."""
+        following = self.text[part.item.end : part.item.end + 14].lower().split()
+        if domain == "attraction" and following and following[0].startswith("attraction"):
+            return f"{part.letter} attraction"
+        return part.letter
 
     def modifiers(self, parts: list[Part], bare: bool) -> tuple[list[tuple[str, Part]], list[Part]]:
         """What stands before the head, and what doesn't."""
@@ -304,13 +366,17 @@ class Draft:
         towns = [part for part in parts if part.item.kind == "town"]
         named = [part for part in parts if part.place.slot == "name"] if not towns else []
         if named and (len(parts) == 1 or self.rng.chance(0.5)):
-            mark = "choose" if self.offered_name(named[0]) else "first"
+            chosen = self.offered_name(named[0]) or any(item.kind == "book" for item in self.plan.items)
+            mark = "choose" if chosen else "first"
             text = self.worded("say", named[0], mark)
             if text is None:
                 return None
+            noun = self.noun(domain, named[0]) if mark == "first" else ""
+            if noun:
+                text = text.replace(named[0].letter, f"a~ {noun} called {named[0].letter}", 1)
             others = self.says([part for part in parts if part is not named[0]])
             return None if others is None else [Sentence(text, (named[0],)), *others]
-        if tag == "later" and not towns and len(parts) <= 2 and self.rng.chance(0.5):
+        if tag == "later" and not towns and len(parts) <= 2 and not self.noun(domain) and self.rng.chance(0.5):
             says = self.says(parts)
             if says is not None:
                 return says
@@ -318,7 +384,7 @@ class Draft:
         if made is None:
             return None if towns else self.says(parts)
         phrase, said, rest, plural = made.text, made.said, made.rest, made.plural
-        frames = self.options("open", Place(domain, ""), "", tag)
+        frames = self.options("open", Place("*", ""), "", "book") if self.books(parts) else self.options("open", Place(domain, ""), "", tag)
         if plural:
             frames = [frame for frame in frames if not _SINGULAR_FRAME.search(frame.text)]
         if len(said) > 2 or len(phrase) > 40:
@@ -340,6 +406,10 @@ class Draft:
                 return None
             made.append(Sentence(text, (part,), "?" in text))
         return made
+
+    def books(self, parts: list[Part]) -> bool:
+        """Whether a search is said to be a booking, and gives no details of one."""
+        return _BOOKS.search(self.text) is not None and not any(part.place.slot.startswith("book ") for part in parts)
 
     def offered_name(self, part: Part) -> bool:
         before = self.context.before

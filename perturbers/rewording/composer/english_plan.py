@@ -35,7 +35,7 @@ _KINDS = {
 _YES = frozenset(["yes", "yeah", "yep", "yup", "yea", "sure", "absolutely", "definitely", "ok", "okay"])
 #: How an offer is accepted by a sentence rather than a yes.
 _ACCEPTS = re.compile(
-    r"(?:(?:okay|ok|great|oh|well|thanks|sure) )?(?:that|it|this)(?: one| place)? "
+    r"(?:(?:okay|ok|great|oh|well|thanks|sure|i think|i guess|i believe) )*(?:that|it|this)(?: one| place| train)? "
     r"(?:(?:would|will|should|ll|d|might) (?:do|work|suit)\b|(?:(?:would|will|should|ll|d|might) be|sounds|works|is) (?:just |really |very |quite )?"
     r"(?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|helpful|ideal|for me)\b)"
     r"|(?:sounds|works) (?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|for me)\b"
@@ -64,10 +64,31 @@ _ACKS = frozenset(
 )
 _THANKS = re.compile(r"\bthank|\bappreciate")
 _END = re.compile(
-    r"\b(?:that(?: ?'?s| is| was| will be| would be| ll be)? ?(?:all|it|everything)|all (?:i need|for now|set)|nothing else|no\b|nope|nah|done)"
+    r"\b(?:that(?: ?'?s| is| was| will be| would be| ll be| shall be| should be| about covers| does| covers)? ?(?:all|it|everything)|all (?:i need|for now|set)"
+    r"|(?:everything|what) i need|nothing else|no\b|nope|nah|done)"
 )
-_ALL_SAID = re.compile(r"\bthat(?: s| is| was| will be| would be| ll be) (?:all|it|everything)\b|\bnothing else\b")
-_BOOK = re.compile(r"\b(?:book|booking|reserve|reservation|reservations|table)\b")
+_ALL_SAID = re.compile(
+    r"\bthat(?: s| is| was| will be| would be| ll be| shall be| should be| about covers| covers) (?:all|it|everything)\b|\bnothing else\b"
+    r"|\b(?:all|everything) i need(?:ed)?\b|\b(?:i m|i am|im) all set\b"
+    r"|\b(?:do n t|don t|dont|do not) (?:need|have|require|want) any(?:thing)? (?:else|other|more|further)\b"
+)
+#: How goodbye is said; an act alone may stand for the end of a dialogue.
+_GOODBYE = re.compile(r"\bbye\b|\bgoodbye\b|\bhave (?:a|an)\b|\benjoy\b|\btake care\b|\bsee you\b|\b(?:good|nice|great) (?:day|night|evening|one)\b")
+#: A question on what was offered, and one that several offers are to answer.
+_ON_OFFER = re.compile(
+    r"(?:^|\b(?:and|but|ok|okay|great|yes|no|thanks|thank you|you|also|so|then|sure|well|tell me|know if|see if) )"
+    r"(?:is|are|does|do|will|has|have) (?:it|that|this|they|these|those|either|any of|both|there (?:free )?(?:parking|wifi|internet|wi))\b"
+    r"|\b(?:if|whether) (?:it|they|that) (?:is|has|have|had|are|also|offers?|includes?)\b"
+)
+_CHOSEN = re.compile(r"\b(?:the|that) one (?:that|which|at|in|with|on|leaving|arriving)\b|\b(?:first|second|last|other) one\b")
+_WHICH = re.compile(r"\bwhich (?:one|of|ones)\b|\beither of\b|\b(?:all|any|both|some|one|each) of (?:them|those|these)\b|\bname of (?:the|that)\b")
+_KNOW = re.compile(r"\b(?:know|tell me|see|wondering|check) (?:if|whether|which)\b|\bname of (?:the|that)\b")
+#: Slots that a question on an offer can be about.
+_CHECKED = frozenset({"internet", "parking", "area", "pricerange", "stars", "food"})
+_BOOK = re.compile(
+    r"\b(?:book|booking|reserve|reservation|reservations|table)\b|\b(?:get|buy|purchase) (?:me |us )?(?:a |some |the )?(?:ticket|tickets|seat|seats)\b"
+)
+_BOOKS = re.compile(r"\b(?:book|booking|reserve|reservation|buy|purchase)\b", re.IGNORECASE)
 _UNBOOK = re.compile(
     r"(?:\bnot\b|\bn t\b|\bdont\b|\bwont\b|\bno need\b)[^.?!]{0,24}"
     r"\b(?:book|booking|reserve|reservation|ticket|tickets)\b|\bnot yet\b|\bnot (?:right )?now\b"
@@ -76,6 +97,10 @@ _PICK = re.compile(
     r"\b(?:pick|choose|select|recommend|suggest)\b(?: [a-z]+){0,2} (?:one|me)\b(?! (?:a|an|some|that|in|with|place|hotel|restaurant)\b)"
     r"|\byour (?:favou?rite|recommendation|choice|pick)\b|\bup to you\b|\bwhat (?:do|would) you (?:recommend|suggest)\b|\bsurprise me\b"
     r"|\bwhich (?:one )?(?:do|would) you\b"
+)
+#: A choice left to the system by who has no preference.
+_ADVISE = re.compile(
+    r"\brecommendations?\b|\bsuggestions?\b|\b(?:can|could|would|do|just|please) (?:you )?(?:please )?(?:recommend|suggest|pick|choose)\b"
 )
 #: Words of a facility's list that name none.
 _AROUND = frozenset(["free", "with", "also", "includes", "include", "offers", "provides", "included", "including", "offer"])
@@ -86,6 +111,9 @@ _UNMISTAKABLE = (
     ("phone", STAY | {"taxi"}, re.compile(r"\b(?:phone|telephone|contact) number\b")),
     ("car", frozenset({"taxi"}), re.compile(r"\bcar type\b|\btype of car\b")),
     ("addr", STAY, re.compile(r"\baddress\b")),
+    ("time", frozenset({"train"}), re.compile(r"\bhow long\b|\btravel times?\b|\bduration\b")),
+    ("ticket", frozenset({"train"}), re.compile(r"\bhow much\b|\bprices?\b|\bcosts?\b|\bfare\b")),
+    ("id", frozenset({"train"}), re.compile(r"\btrain id\b|\bid number\b|\btrainid\b")),
     ("fee", frozenset({"attraction"}), re.compile(r"\b(?:entrance|admission) fee\b")),
 )
 _GENERAL = frozenset({"thank", "bye", "greet"})
@@ -115,7 +143,10 @@ def plan(context: Context) -> Plan | Refusal:
         return said
     if not said:
         return Refusal("no_acts")
-    items = [_whole(context, item) for item in _recovered(context, said, used)]
+    settled = _settled(context, _recovered(context, said, used), text, offered)
+    if isinstance(settled, Refusal):
+        return settled
+    items = [_whole(context, item) for item in settled]
     problem = unaccounted(context, items, used) or misplaced(context, items) or beyond(context, items)
     return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed(before), booked)
 
@@ -160,6 +191,8 @@ def _item(context: Context, act: Act, used: set[int]) -> Item | Refusal:
     """An act as an item; the located value that it shows is added to `used`."""
     name, slot, value = act.act.replace("_", " "), (act.slot or "").replace("_", " "), act.value or ""
     if name == "inform intent":
+        if value.lower().startswith(("find", "search", "lookup", "get")) and _BOOKS.search(context.view.turn.utterance):
+            return Refusal("unlabelled: book")  # who asks to book asks for more than a search
         return Item("goal", act.domain, "", value)
     if name in _KINDS:
         kind = _KINDS[name]
@@ -220,6 +253,11 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
         items = [*items, Item("thank")]
     if "bye" not in kinds and ("goodbye" in names or "bye" in names):
         items = [*items, Item("bye")]
+    elif "bye" in kinds and not _GOODBYE.search(text) and (_THANKS.search(text) or _END.search(text)):
+        items = [item for item in items if item.kind != "bye"]
+        kinds.discard("bye")
+        if _END.search(text) and not content and not any(item.kind in ("no", "declineintent") for item in items):
+            items = [*items, Item("end")]
     reply = _reply(context, items, names, asks)
     if isinstance(reply, Refusal):
         return reply
@@ -233,8 +271,43 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
         if isinstance(booked, Refusal):
             return booked
         made = booked
-    if _PICK.search(text) and offered and not context.first:
+    careless = any(item.kind == "dontcare" for item in made)
+    if not context.first and ((_PICK.search(text) and offered) or (careless and _ADVISE.search(text))):
         made.append(Item("recommend"))
+    return made
+
+
+def _settled(context: Context, items: list[Item], text: str, offered: bool) -> list[Item] | Refusal:
+    """The items as the dialogue so far has them meant: a domain spoken of before is booked or asked about, and what was offered is asked about."""
+    before = context.before
+    made: list[Item] = []
+    for item in items:
+        if item.kind != "intent" or any(other.domain == item.domain and other.kind in ("inform", "dontcare") for other in items):
+            made.append(item)
+            continue
+        known = any(cell[0] == item.domain for cell in context.state) or (
+            before is not None and any(act.domain == item.domain for act in before.acts)
+        )
+        if not known:
+            made.append(item)
+        elif _BOOK.search(text) and not any(other.kind == "request" for other in items):
+            made.append(Item("book", item.domain))
+        elif not any(other.kind == "request" for other in items):
+            return Refusal("unlabelled: intent")
+    if before is None or not any(item.kind == "inform" for item in items):
+        return made
+    if _CHOSEN.search(text):
+        return Refusal("unlabelled: the one")
+    if "?" not in context.view.turn.utterance and _KNOW.search(text) is None:
+        return made
+    if _WHICH.search(text):
+        return Refusal("unlabelled: which")
+    if _ON_OFFER.search(text):
+        if not offered or any(item.kind in ("inform", "dontcare", "goal") and (item.kind != "inform" or item.slot not in _CHECKED) for item in made):
+            return Refusal("unlabelled: question")
+        checked = {(item.domain, item.slot) for item in made if item.kind == "inform"}
+        made = [item for item in made if item.kind != "request" or (item.domain, item.slot) not in checked]
+        return [item._replace(kind="check") if item.kind == "inform" else item for item in made]
     return made
 
 
@@ -252,10 +325,10 @@ def _reply(context: Context, items: list[Item], names: list[str], asks: bool) ->
         return [] if "dontcare" in kinds else [Item("no")]
     if kinds & {"yes", "right", "select"}:
         return []
-    if asks and not refuses and _ACCEPTS.match(" ".join(names)):
-        return [Item("yes")]
+    if not refuses and context.before is not None and _ACCEPTS.match(" ".join(names)):
+        return [Item("yes" if asks else "ack")]
     if first in _YES:
-        return [Item("yes" if asks and (first in _SURE_YES or not content) else "ack")]
+        return [Item("yes" if first in _SURE_YES or (asks and not content) else "ack")]
     return [Item("ack")] if first in _ACKS and context.before is not None else []
 
 
@@ -269,7 +342,8 @@ def _booking_words(context: Context, items: list[Item], made: list[Item], text: 
         if booking or fresh or context.before is None or "dontcare" in kinds:
             return Refusal("unlabelled: not booked")
         return [*(item for item in made if item.kind not in ("no", "yes")), Item("declinebook", _domain_of(context, items))]
-    if _BOOK.search(text) and not booking and not fresh and "intent" not in kinds and offered:
+    named = any(item.kind == "inform" and item.slot == "name" and item.domain in STAY for item in items)
+    if _BOOK.search(text) and not booking and not fresh and "intent" not in kinds and (offered or named):
         domain = _domain_of(context, items)
         if not domain or any(item.kind == "inform" and item.slot != "name" for item in items):
             return Refusal("unlabelled: book")
@@ -326,6 +400,7 @@ def _recovered(context: Context, items: list[Item], used: set[int]) -> list[Item
         used.add(number)
         told.add((located.domain, slot))
         made.append(Item(kind, located.domain, slot, located.value, located.start, located.end))
+    made += _town(context, made, searches)
     names = context.view.units.names
     silent = any(signal.kind in ("dontcare", "negation") for signal in context.view.signals)
     for domain, slot, value in sorted(cells):
@@ -351,6 +426,23 @@ def _recovered(context: Context, items: list[Item], used: set[int]) -> list[Item
         if domain in domains and phrase.search(text) and not any(item.kind == "request" and item.slot == slot for item in made):
             made.append(Item("request", domain, slot))
     return made
+
+
+def _town(context: Context, items: list[Item], searches: set[str]) -> list[Item]:
+    """The town that a place is looked for in, where no label says it."""
+    names, bounds = context.view.units.names, context.view.units.bounds
+    stays = searches & STAY
+    if len(stays) != 1 or any(item.kind == "town" for item in items):
+        return []
+    for place, name in enumerate(names):
+        start, end = bounds[place]
+        if name == "cambridge" and place and names[place - 1] in _INSIDE and not any(item.start < end and start < item.end for item in items):
+            return [Item("town", next(iter(stays)), "town", name, start, end)]
+    return []
+
+
+#: Words before a town that a place is looked for in.
+_INSIDE = frozenset(["in", "around", "of", "near", "within", "to", "visiting", "visit"])
 
 
 def _whole(context: Context, item: Item) -> Item:

@@ -20,6 +20,8 @@ _ARRIVING = frozenset(["arrive", "arrives", "arriving", "arrival", "by", "before
 _LEAVING = frozenset(["leave", "leaves", "leaving", "depart", "departs", "departing", "departure"])
 #: "That area" is the one spoken of before.
 _BEFORE_AREA = frozenset(["that", "this", "the"])
+#: "Let me know if they have parking" asks, and sets no condition.
+_BEFORE_IF = frozenset(["me", "know", "see", "check", "wondering", "wonder", "find", "out"])
 _BEHIND_ONE = frozenset(["that", "which", "with", "in", "on"])
 _BEHIND_ANY = frozenset(["in", "with", "like", "that", "for", "on", "around"])
 _UNITS = {
@@ -142,7 +144,7 @@ def _known_words(context: Context, items: list[Item]) -> frozenset[str]:
     if not own or any(item.kind in ("book", "inform", "goal", "intent") for item in items):
         allowed.append(words["kind:book"])
     for item in items:
-        if item.kind in ("inform", "dontcare"):
+        if item.kind in ("inform", "dontcare", "check"):
             place = place_of(item.domain, item.slot)
             allowed.append(words.get(f"slot:{place.name}", none) if place else none)
         elif item.kind == "request":
@@ -161,7 +163,9 @@ def _says_nothing(context: Context, names: list[str], place: int) -> bool:
         return following in _BEHIND_ANY
     if name == "time":
         return earlier == "this"
-    return (name == "instead" and failed(context.before)) or (name == "if" and following == "possible")
+    if name in ("if", "whether"):
+        return following == "possible" or earlier in _BEFORE_IF
+    return name == "instead" and failed(context.before)
 
 
 def _question(context: Context, items: list[Item]) -> str | None:
@@ -248,7 +252,7 @@ def _named_before(context: Context, name: str) -> bool:
 
 def beyond(context: Context, items: list[Item]) -> str | None:
     """A state that changes by more than the items say; what the system offered and the user accepts counts as said."""
-    told = {(item.domain, item.slot) for item in items if item.kind in ("inform", "dontcare")}
+    told = {(item.domain, item.slot) for item in items if item.kind in ("inform", "dontcare", "check")}
     accepts = any(item.kind in ("yes", "select", "right", "book", "request", "goal", "recommend") or item.slot.startswith("book ") for item in items)
     for cell in context.view.turn.state:
         slot = cell.slot.replace("_", " ")
@@ -258,7 +262,7 @@ def beyond(context: Context, items: list[Item]) -> str | None:
             continue
         if accepts and any(offered_value(context.before, value) for value in cell.values):
             continue
-        if accepts and (slot == "name" or cell.domain not in OWN) and any(_named_before(context, value) for value in cell.values):
-            continue
+        if any(_named_before(context, value) for value in cell.values):
+            continue  # what the system named isn't in the user's words: no wording of them loses it
         return f"state_beyond_acts: {slot}"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dialmill.perturbers.rewording.composer.english_phrases import Draft, Part, Sentence
+from dialmill.perturbers.rewording.composer.english_phrases import FINITE, Draft, Part, Sentence
 from dialmill.perturbers.rewording.composer.english_places import OWN, Place
 
 
@@ -13,25 +13,9 @@ def keywords(turn: Draft) -> list[Sentence] | None:
     found = turn.plan
     informs = [turn.parts[item] for item in found.items if item.kind in ("inform", "about")]
     others = {item.kind for item in found.items} - {"inform", "about", "ack", "greet"}
-    if not informs or others - {"request", "intent", "goal", "thank", "yes", "dontcare", "no"}:
+    if not informs or others - {"request", "intent", "goal", "thank", "yes", "dontcare", "no", "town"}:
         return None
-    rank = (
-        "pricerange",
-        "stars",
-        "food",
-        "type",
-        "area",
-        "name",
-        "departure",
-        "destination",
-        "book people",
-        "book stay",
-        "day",
-        "book day",
-        "leaveat",
-        "arriveby",
-    )
-    informs.sort(key=lambda part: rank.index(part.place.slot) if part.place.slot in rank else 9)
+    informs.sort(key=lambda part: _RANK.index(part.place.slot) if part.place.slot in _RANK else 9)
     words: list[str] = []
     domains = list(dict.fromkeys(part.item.domain for part in informs))
     if len(domains) > 1:
@@ -39,25 +23,41 @@ def keywords(turn: Draft) -> list[Sentence] | None:
     domain = domains[0]
     titled = any(part.place.slot in ("type", "name") for part in informs) or domain not in OWN
     search = any(not part.place.slot.startswith("book ") for part in informs)
-    known = any(cell[0] == domain for cell in turn.context.state)
+    noun = turn.noun(domain)
+    headed = search and (noun != "" or not any(cell[0] == domain for cell in turn.context.state))
     for part in informs:
         text = turn.worded("key", part)
         if text is None:
             return None
-        if not titled and search and not known and part.place.slot not in ("pricerange", "stars", "food"):
-            words.append(_HEADS[domain])
+        if not titled and headed and part.place.slot not in ("pricerange", "stars", "food"):
+            words.append(noun or _HEADS[domain])
             titled = True
         words.append(text)
-    if not titled and search and not known:
-        words.append(_HEADS[domain])
+    if not titled and headed:
+        words.append(noun or _HEADS[domain])
+    towns = [turn.parts[item] for item in found.items if item.kind == "town"]
+    words += [f"in {part.letter}" for part in towns]
     joint = ", " if domain not in OWN or turn.rng.chance(0.4) else " "
+    said = joint.join(words)
+    first = informs[0]
+    if domain in OWN and _BOOKING.search(turn.text) is not None and any(part.place.slot.startswith("book ") for part in informs):
+        said = f"book {said}"
+    elif (
+        domain in OWN
+        and len(informs) == 1
+        and first.place.slot == "name"
+        and first.item.slot not in found.asked
+        and not others & {"request", "yes"}
+        and not turn.offered_name(first)
+    ):
+        said = f"info on {turn.noun(domain, first)} {said}".replace("  ", " ")
     replies = [Sentence(f"{kind},") for kind in ("yes", "no") if kind in others]
     goals = _bare_goals(turn)
     after = _bare_rest(turn)
     if goals is None or after is None:
         return None
     thanks = [Sentence("thanks")] if "thank" in others else []
-    return [*replies, *goals, Sentence(joint.join(words), tuple(informs)), *after, *thanks]
+    return [*replies, *goals, Sentence(said, (*informs, *towns)), *after, *thanks]
 
 
 def _bare_goals(turn: Draft) -> list[Sentence] | None:
@@ -73,61 +73,102 @@ def _bare_goals(turn: Draft) -> list[Sentence] | None:
 
 
 def _bare_rest(turn: Draft) -> list[Sentence] | None:
-    """What doesn't matter and what is asked for, by the shortest clauses."""
+    """What doesn't matter, by the shortest clauses, and the names of what is asked for."""
     made = []
-    for kind, section, most in (("dontcare", "any", 3), ("request", "ask", 4)):
-        for item in turn.plan.items:
-            if item.kind == kind:
-                part = turn.parts[item]
-                options = sorted(turn.options(section, part.place), key=lambda clause: len(clause.text))
-                text = turn.take(options[:most])
-                if text is None:
-                    return None
-                made.append(Sentence(text, (part,) if kind == "request" else (), kind == "request"))
+    for item in turn.plan.items:
+        if item.kind == "dontcare":
+            options = sorted(turn.options("any", turn.parts[item].place), key=lambda clause: len(clause.text))
+            text = turn.take(options[:3])
+            if text is None:
+                return None
+            made.append(Sentence(text))
+    asked = [turn.parts[item] for item in turn.plan.items if item.kind == "request"]
+    wanted = []
+    for part in asked:
+        named = [clause for clause in turn.options("item", part.place) if _CLAUSE.match(clause.text) is None]
+        text = turn.take(sorted(named, key=lambda clause: len(clause.text))[:3])
+        if text is None:
+            options = sorted(turn.options("ask", part.place), key=lambda clause: len(clause.text))
+            text = turn.take(options[:3])
+            if text is None:
+                return None
+            made.append(Sentence(text, (part,), True))
+        else:
+            wanted.append(_ARTICLE.sub("", text))
+    if wanted:
+        made.append(Sentence(", ".join(wanted) + "?", tuple(asked), True))
     return made
 
 
+#: The order of keywords.
+_RANK = (
+    "pricerange",
+    "stars",
+    "food",
+    "type",
+    "area",
+    "name",
+    "departure",
+    "destination",
+    "book people",
+    "book stay",
+    "day",
+    "book day",
+    "leaveat",
+    "arriveby",
+)
+_CLAUSE = re.compile(r"(?:what|which|how|whether|if|when|where)\b")
+_ARTICLE = re.compile(r"^(?:the|a|their|its|my) ")
+_BOOKING = re.compile(r"\b(?:book|booking|reserve|reservation)\b", re.IGNORECASE)
 _HEADS = {"hotel": "place to stay", "restaurant": "restaurant", "attraction": "attraction", "train": "train", "taxi": "taxi"}
-_REASONED = re.compile(r"\b(?:because|since|so|as|if|but)\b|[;:]")
-_PLEADING = re.compile(r",? (?:please|thanks|of course|pls|go|quick|quickly|fast|then|cheers)$")
-_QUESTION_LEADS = ("I ask", "I'm asking", "Only asking", "Asking")
+#: What gives a reason already, or is no sentence that one could follow.
+_REASONED = re.compile(r"\b(?:because|since|so)\b|[;:]")
 
 
 def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
-    """The sentences with a reason behind one of them, and circumstances before; None where there is nothing to give a reason for."""
+    """The sentences with a reason behind one or two of them, or with the circumstances before; None where nothing fits."""
     rng = turn.rng
-    reasons: list[tuple[int, Part]] = []
-    for place, sentence in enumerate(sentences):
-        if sentence.slots and sentence.text[-1:] in ".!?" and not _REASONED.search(sentence.text):
-            reasons.append((place, sentence.slots[-1]))
-    rng.shuffle(reasons)
-    made = list(sentences)
-    added = 0
-    for place, part in reasons:
-        sentence = made[place]
-        told = part.item.value if part.item.kind == "inform" else ""
-        tag = "ask" if part.item.kind == "request" and part.place.slot == "pricerange" else ""
-        if part.item.kind == "dontcare":
-            continue
-        reason = turn.pick("why", part.place, told, tag, part.facts)
-        if reason is None:
-            continue
-        text = sentence.text.rstrip()
-        if text.endswith("?"):
-            made[place] = Sentence(f"{text} {rng.choice(_QUESTION_LEADS)} {reason}.", sentence.slots)
-        else:
-            made[place] = Sentence(f"{_PLEADING.sub('', text.rstrip('.!'))} {reason}.", sentence.slots)
-        added += 1
-        if added == 2 or rng.chance(0.75):
+    places = [place for place, sentence in enumerate(sentences) if _reasonable(sentence)]
+    rng.shuffle(places)
+    most = 1 if len(sentences) < 3 or rng.chance(0.6) else 2
+    reasons: dict[int, str] = {}
+    for place in places:
+        reason = _reason(turn, sentences[place].slots[-1])
+        if reason is not None:
+            reasons[place] = reason
+        if len(reasons) == most:
             break
-    places = [part.place.domain for sentence in sentences for part in sentence.slots if part.item.kind == "inform"]
-    if places and (not added or rng.chance(0.3)):
-        domain = places[0] if places[0] in OWN else "*"
-        circumstance = turn.pick("circ", Place(domain, ""))
+    made: list[Sentence] = []
+    for place, sentence in enumerate(sentences):
+        made.append(sentence)
+        if place in reasons:
+            made.append(Sentence(reasons[place]))
+    informs = [part for sentence in sentences for part in sentence.slots if part.item.kind in ("inform", "town")]
+    answers = not turn.context.first and all(part.item.slot in turn.plan.asked for part in informs)
+    settled = any(item.kind in ("no", "right", "declinebook", "declineintent", "select", "alts") for item in turn.plan.items)
+    if informs and not answers and not settled and (not reasons or rng.chance(0.25)):
+        domain = informs[0].place.domain
+        first = "first" if turn.context.first else ""
+        circumstance = turn.pick("circ", Place(domain if domain in OWN else "*", ""), "", first)
         if circumstance is not None:
             opening = 0
-            while opening < len(made) and not made[opening].slots and len(made[opening].text) < 30 and opening < len(made) - 1:
+            while opening < len(made) - 1 and not made[opening].slots and len(made[opening].text) < 30:
                 opening += 1
             made.insert(opening, Sentence(circumstance))
-            added += 1
-    return made if added else None
+    return made if len(made) > len(sentences) else None
+
+
+def _reasonable(sentence: Sentence) -> bool:
+    """Whether a reason may follow a sentence: it says or asks for something, in full, and gives none itself."""
+    return (
+        bool(sentence.slots)
+        and sentence.slots[-1].item.kind in ("inform", "request", "check")
+        and not _REASONED.search(sentence.text)
+        and FINITE.search(sentence.text) is not None
+    )
+
+
+def _reason(turn: Draft, part: Part) -> str | None:
+    """A sentence that says why somebody wants or asks for this, None where the bank has none."""
+    told = part.item.value if part.item.kind in ("inform", "check") else ""
+    return turn.pick("why", part.place, told, "" if part.item.kind == "inform" else "ask", part.facts)
