@@ -1,4 +1,4 @@
-"""Turns whose meaning no label tells, in more words: a hedge or a circumstance that fits the kind of turn stands around words that stay as they are."""
+"""Turns whose meaning no label tells, in more words: hedges that fit the kind of turn stand around words that stay as they are."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _table() -> dict[tuple[str, str], tuple[str, ...]]:
 def kind_of(sentence: str) -> str:
     """What a sentence does by its words: "question", "wish", "problem", "tell"; "" where they don't tell, as in a bare answer."""
     table = _table()
-    names = [name for name in _WORD.findall(sentence.lower().replace(" n't", "n't").replace(" '", "'"))]
+    names = _WORD.findall(sentence.lower().replace(" n't", "n't").replace(" '", "'"))
     while names and names[0] in table["first", "plain"]:
         names = names[1:]
     if len(names) < _FEWEST or not set(table["word", "end"]).isdisjoint(names):
@@ -121,7 +121,7 @@ def _before(kind: str, first: str, lowered: bool, rng: Rng) -> str:
     if not goes_on and not asides:
         return ""
     # "... and could you", "... so find me": a conclusion goes on into a statement alone.
-    hedges = [words for words in table["hedge", kind] if states or kind == "question" or words.rpartition(" ")[2] not in _CONCLUDES]
+    hedges = [words for words in table["hedge", kind] if states or kind != "wish" or words.rpartition(" ")[2] not in _CONCLUDES]
     words = rng.choice(hedges if goes_on and (not asides or rng.chance(0.8)) else asides)
     if opening and not words.startswith("I"):
         words = words[:1].lower() + words[1:]

@@ -64,7 +64,8 @@ _ACKS = frozenset(
 )
 _THANKS = re.compile(r"\bthank|\bappreciate")
 _END = re.compile(
-    r"\b(?:that(?: ?'?s| is| was| will be| would be| ll be| shall be| should be| about covers| does| covers)? ?(?:all|it|everything)|all (?:i need|for now|set)"
+    r"\b(?:that(?: ?'?s| is| was| will be| would be| ll be| shall be| should be| about covers| does| covers)? ?(?:all|it|everything)"
+    r"|all (?:i need|for now|set)"
     r"|(?:everything|what) i need|nothing else|no\b|nope|nah|done)"
 )
 _ALL_SAID = re.compile(
@@ -86,7 +87,7 @@ _KNOW = re.compile(r"\b(?:know|tell me|see|wondering|check) (?:if|whether|which)
 #: Slots that a question on an offer can be about.
 _CHECKED = frozenset({"internet", "parking", "area", "pricerange", "stars", "food"})
 _BOOK = re.compile(
-    r"\b(?:book|booking|reserve|reservation|reservations|table)\b|\b(?:get|buy|purchase) (?:me |us )?(?:a |some |the )?(?:ticket|tickets|seat|seats)\b"
+    r"\b(?:book|booking|reserve|reservation|reservations|table)\b|\b(?:get|buy|purchase) (?:me |us )?(?:a |some |the )?(?:tickets?|seats?)\b"
 )
 _BOOKS = re.compile(r"\b(?:book|booking|reserve|reservation|buy|purchase)\b", re.IGNORECASE)
 _UNBOOK = re.compile(
