@@ -18,9 +18,9 @@ _LONG, _LONGEST = 1.3, 3.0
 
 @dataclass(frozen=True)
 class Verbosity(Rewriter):
-    """The same in more words than needed: composed with reasons that belong to what is said and circumstances; else one of the longest
-    donors, or hedges and circumstances around the turn's own words.
+    """The same in more words than needed: composed with reasons that belong to what is said.
 
+    Where labels don't tell what a turn means, it takes the wording of one of the longest donors, or hedges around its own words.
     Thanks, goodbyes, a yes, a no and "no preference" stay as they are: nobody gives reasons for those.
     """
 
