@@ -18,7 +18,7 @@ _CONTENTS = ("content", "value")
 _DECODER = json.JSONDecoder()
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """A JSON text at [start, end) of a message."""
 
     text: str
@@ -49,12 +49,17 @@ def written(turn: Turn) -> str:
     places = list(_places(turn.payload))
     if BETWEEN.join(place.text for place in places) != turn.original:
         raise ValueError(f"turn {turn.turn}: the payload's text is not the turn's")
+    return rewritten(turn.payload, places, list(_shares(turn, [len(place.text) for place in places])))
+
+
+def rewritten(payload: str, places: Sequence[Place], texts: Sequence[str]) -> str:
+    """JSON with other texts at some places, which are in order; every other character stays, and so does a text that is the same."""
     made, reached = [], 0
-    for place, text in zip(places, _shares(turn, [len(place.text) for place in places]), strict=True):
-        changed = json.dumps(text, ensure_ascii=turn.payload.isascii()) if text != place.text else turn.payload[place.start : place.end]
-        made += [turn.payload[reached : place.start], changed]
+    for place, text in zip(places, texts, strict=True):
+        changed = json.dumps(text, ensure_ascii=payload.isascii()) if text != place.text else payload[place.start : place.end]
+        made += [payload[reached : place.start], changed]
         reached = place.end
-    return "".join(made) + turn.payload[reached:]
+    return "".join(made) + payload[reached:]
 
 
 def _shares(turn: Turn, lengths: Sequence[int]) -> Iterator[str]:
@@ -77,47 +82,52 @@ def _moved(place: int, edits: Sequence[Edit]) -> int:
     return place + sum(len(edit.replacement) - (edit.end - edit.start) for edit in edits if edit.end <= place)
 
 
-def _places(payload: str) -> Iterator[_Place]:
+def _places(payload: str) -> Iterator[Place]:
     """Where the texts of a message stand."""
-    for name, start, end in _members(payload, _skip(payload, 0)):
+    for name, start, end in members(payload, skip(payload, 0)):
         if name in _CONTENTS:
-            value = json.loads(payload[start:end])
-            if isinstance(value, str):
-                yield _Place(value, start, end)
-            elif isinstance(value, list):
-                for at in _elements(payload, start):
-                    if payload[at] == "{":
-                        for inner, begin, stop in _members(payload, at):
-                            if inner == "text" and payload[begin] == '"':
-                                yield _Place(json.loads(payload[begin:stop]), begin, stop)
+            yield from texts_at(payload, start, end)
             return
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+def texts_at(payload: str, start: int, end: int) -> Iterator[Place]:
+    """Where the texts of a message's content stand, which is at [start, end): itself, or those of its parts."""
+    if payload[start] == '"':
+        yield Place(json.loads(payload[start:end]), start, end)
+    elif payload[start] == "[":
+        for at in elements(payload, start):
+            if payload[at] == "{":
+                for inner, begin, stop in members(payload, at):
+                    if inner == "text" and payload[begin] == '"':
+                        yield Place(json.loads(payload[begin:stop]), begin, stop)
+
+
+def members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
     """(name, start, end) of the members of the object at a place; start and end are of the value."""
-    at = _skip(text, at + 1)
+    at = skip(text, at + 1)
     while text[at] != "}":
         name, at = _DECODER.raw_decode(text, at)
-        start = _skip(text, _skip(text, at) + 1)
+        start = skip(text, skip(text, at) + 1)
         _, end = _DECODER.raw_decode(text, start)
         yield name, start, end
-        at = _skip(text, end)
+        at = skip(text, end)
         if text[at] == ",":
-            at = _skip(text, at + 1)
+            at = skip(text, at + 1)
 
 
-def _elements(text: str, at: int) -> Iterator[int]:
+def elements(text: str, at: int) -> Iterator[int]:
     """Where the elements of the array at a place begin."""
-    at = _skip(text, at + 1)
+    at = skip(text, at + 1)
     while text[at] != "]":
         yield at
         _, end = _DECODER.raw_decode(text, at)
-        at = _skip(text, end)
+        at = skip(text, end)
         if text[at] == ",":
-            at = _skip(text, at + 1)
+            at = skip(text, at + 1)
 
 
-def _skip(text: str, at: int) -> int:
+def skip(text: str, at: int) -> int:
+    """The first place from `at` on that is no blank."""
     while text[at] in " \t\r\n":
         at += 1
     return at

@@ -111,6 +111,7 @@ COMMANDS = {
     "validate": Command("validate", "check a file against its schema, record by record"),
     "verify": Command("verify", "check an output folder against its manifest: files, counts, records, overlaps"),
     "report": Command("report", "write an output folder's report.html again"),
+    "proxy": Command("proxy", "put noise on the user's side of conversations between a client and a model's API"),
     "show": Command("show", "print a source dialogue and its variants side by side"),
     "list": Command("list", "list what is installed: benchmarks, sources, perturbers and others, with their options"),
     "completion": Command("completion", "a script that completes commands and options in bash, zsh or tcsh"),

@@ -9,7 +9,7 @@ from dialmill.pipelines.report.write import write
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("folder", metavar="DIR", help="an output folder of build or perturb")
+    parser.add_argument("folder", metavar="DIR", help="an output folder of build or perturb, or the log of a proxy")
     parser.add_argument("--scores", nargs="+", default=[], metavar="FILE", help="score files (`score --json FILE`) whose tables the report shows")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 

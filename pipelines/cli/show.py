@@ -9,12 +9,14 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from dialmill.perturbers.core.graphemes import shortened
 from dialmill.pipelines.cli.options import local
 from dialmill.pipelines.cli.terminal import printable_record
 from dialmill.pipelines.core.errors import DialmillError, InputError
+from dialmill.pipelines.proxy.lineage import as_folder, is_log
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import decode
 
@@ -25,15 +27,15 @@ _CARRIED = 200
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("folder", metavar="DIR", help="an output folder of build or perturb")
+    parser.add_argument("folder", metavar="DIR", help="an output folder of build or perturb, or the log of a proxy")
     parser.add_argument("--id", required=True, metavar="ID", help="a source id (all suites) or a dialogue id")
     parser.add_argument("--width", type=int, metavar="COLUMNS", help="width of the output (default: the terminal's)")
 
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
-    with local(options.folder) as (folder,):
-        print(show(folder, options.id, options.width, color=sys.stdout.isatty()))
+    with local(options.folder) as (folder,), as_folder(folder) if is_log(folder) else nullcontext(folder) as shown:
+        print(show(shown, options.id, options.width, color=sys.stdout.isatty()))
     return 0
 
 

@@ -10,6 +10,7 @@ from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.folders import MANIFEST, leads_out
 from dialmill.pipelines.core.scorer import Table
+from dialmill.pipelines.proxy.lineage import as_folder, is_log
 from dialmill.pipelines.report.facts import gather
 from dialmill.pipelines.report.page import render
 from dialmill.pipelines.scoring import tables
@@ -51,12 +52,18 @@ def write(folder: str, scores: Sequence[str] = ()) -> str:
         folder: the output folder.
         scores: score files whose tables the report shows.
 
+    A proxy's log has its report beside it (FILE.report.html): of its conversations as if they had been perturbed into a folder.
+
     Returns:
         The path of the report.
 
     Raises:
         InputError: the folder has no readable manifest, a file that it lists is gone or damaged, or a score file is none.
     """
+    if is_log(folder):
+        with as_folder(folder) as shown:
+            files.copy(write(shown, scores), f"{folder}.{REPORT}")
+        return f"{folder}.{REPORT}"
     path = files.join(folder, MANIFEST)
     if files.size(path) is None:
         raise InputError(folder, "has no manifest.json, so it is no whole output folder", "name a folder made by `dialmill build`")

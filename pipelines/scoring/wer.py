@@ -17,6 +17,7 @@ from dialmill.perturbers.speech.conditions import Conditions, band_order, speech
 from dialmill.perturbers.speech.wer import Errors, corpus_rate, errors, raw_errors
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.scorer import Settings, Table, versions
+from dialmill.pipelines.proxy.lineage import conversations, is_log
 from dialmill.pipelines.scoring.gold import records
 from dialmill.pipelines.scoring.tables import number
 from dialmill.pipelines.scoring.tables import text as shown
@@ -39,7 +40,7 @@ def score(gold: str, suite: str | None, split: str | None = None) -> dict[str, A
     """The score file of one suite; rates are fractions.
 
     Args:
-        gold: an output folder, or a JSONL file of its records.
+        gold: an output folder, a JSONL file of its records, or the log of a proxy.
         suite: the suite; None takes the only one whose lineage holds speech.
         split: None takes train, valid and test.
 
@@ -159,6 +160,8 @@ def _suite(gold: str, suite: str | None, split: str | None) -> tuple[str, Iterat
     root = Path(gold)
     if not root.exists():
         raise InputError(gold, "does not exist", "check the path")
+    if is_log(gold):
+        return suite or root.stem, (one for one in conversations(gold) if suite in (None, one.suite))
     if root.is_file():
         return suite or root.stem, (one for one in records(root) if suite in (None, one.suite))
     held = {one.name: one for one in sorted((root / "dialogues").glob("*")) if one.is_dir()}
