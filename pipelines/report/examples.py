@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +11,8 @@ from urllib.parse import quote
 import msgspec
 from dialmill.perturbers.core.graphemes import shortened
 from dialmill.perturbers.speech.perturber import kept_name
-from dialmill.schemas.dialogue import STANDARD, Dialogue, Edit, SlotValues, Snippet, Span, Turn
+from dialmill.pipelines.report.readable import readable, slips
+from dialmill.schemas.dialogue import STANDARD, Dialogue, SlotValues, Snippet, Span, Turn
 
 #: Bytes of all examples together, as JSON.
 BUDGET = 1_800_000
@@ -116,7 +117,7 @@ def plain(record: Dialogue, source: Dialogue | None, audio: Set[str] = frozenset
             old = before[place] if place < len(before) else None
             place += 1
         if len(turns) < TURNS:
-            turns.append(_plain_turn(turn, old, skipped.get(turn.turn), last, recording(record, turn.turn, audio)))
+            turns.append(_plain_turn(turn, old, skipped.get(turn.turn), last, recording(record, turn.turn, audio), slips(record)))
         if turn.state:
             last = turn.state
     return _lean(
@@ -134,7 +135,7 @@ def plain(record: Dialogue, source: Dialogue | None, audio: Set[str] = frozenset
     )
 
 
-def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[SlotValues, ...], audio: str | None) -> dict[str, Any]:
+def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[SlotValues, ...], audio: str | None, letters: bool) -> dict[str, Any]:
     known = {(entry.domain, entry.slot): entry.values for entry in state}
     if turn.speaker == "other":
         return _lean({"n": turn.turn, "who": turn.speaker, "text": _cut(turn.payload or "")})
@@ -147,7 +148,7 @@ def _plain_turn(turn: Turn, old: Turn | None, skip: str | None, state: tuple[Slo
             "who": turn.speaker,
             "text": turn.utterance,
             "was": turn.original,
-            "edits": readable(turn.original, turn.edits) if turn.original is not None else [],
+            "edits": readable(turn.original, turn.edits, letters) if turn.original is not None else [],
             "values": [_value(span) for span in turn.spans],
             "values_before": [_value(span) for span in old.spans] if old is not None and old.utterance == turn.source_text else [],
             "labels": [label for label in turn.labels if label != "inserted"],
@@ -170,42 +171,6 @@ def _cut(text: str) -> str:
 
 def _value(span: Span) -> tuple[int | None, int | None, str, str]:
     return span.start, span.end, f"{span.domain} {span.slot} = {span.value}", span.status
-
-
-def readable(text: str, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
-    """Edits as people read them, of the same effect: one of several words that begins or ends inside a word takes in the whole word ("Tha[nks ->
-    t will be]" is "[Thanks -> That will be]"), and edits that then touch are one. Edits within a word stay as they are."""
-    groups: list[tuple[int, int, list[Edit]]] = []
-    for edit in edits:
-        start, end = edit.start, edit.end
-        old, new = text[start:end], edit.replacement
-        if any(char.isspace() for char in f"{old.strip()},{new.strip()}"):
-            if _in_word(old[:1]) or _in_word(new[:1]):
-                while start and _in_word(text[start - 1]):
-                    start -= 1
-            if _in_word(old[-1:]) or _in_word(new[-1:]):
-                while end < len(text) and _in_word(text[end]):
-                    end += 1
-        if groups and start <= groups[-1][1]:
-            before, reached, held = groups.pop()
-            groups.append((before, max(reached, end), [*held, edit]))
-        else:
-            groups.append((start, end, [edit]))
-    return [(start, end, _applied(text, start, end, held)) for start, end, held in groups]
-
-
-def _applied(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
-    """``text[start:end]`` after edits that lie in it."""
-    parts, reached = [], start
-    for edit in edits:
-        parts += [text[reached : edit.start], edit.replacement]
-        reached = edit.end
-    return "".join([*parts, text[reached:end]])
-
-
-def _in_word(char: str) -> bool:
-    # Chinese writes no blanks, so that a whole "word" would be the clause.
-    return char.isalnum() and char < "\u2e80"
 
 
 def _snippet(snippet: Snippet) -> str:

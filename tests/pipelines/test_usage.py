@@ -44,7 +44,8 @@ USAGE: dict[str, tuple[list[object], tuple[str, ...]]] = {
     "no variants": (["perturb", *INPUT, "--output", "OUT", "--with", "typos", "--variants", "0"], ("variants",)),
     "list of what": (["list", "benchmark"], ("benchmarks", "sources", "perturbers", "engines", "schemas")),
     "validate with an unknown schema": (["validate", "x.json", "--schema", "dialog"], ("dialog", "dialogue", "manifest")),
-    "show without id": (["show", "OUT"], ("--id",)),
+    "show of an id at random": (["show", "OUT", "--id", "x", "--random", "2"], ("--id", "--random")),
+    "show of none": (["show", "OUT", "--random", "0"], ("1 or more",)),
 }
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.pipelines.cli.side_by_side import fitted, marked
+from dialmill.schemas import Edit, Turn
 
 from .tools import DATA, call, hashes, manifest, records
 
@@ -207,12 +210,70 @@ def test_show_lines_up_a_source_and_its_variants(raddle: Path) -> None:
     by_source = call("show", raddle, "--id", record.source_id)
     assert by_source.code == 0 and by_source.err == ""
     changed = next(turn for turn in record.turns if turn.original is not None)
-    assert "standard/0" in by_source.out and "typos/0" in by_source.out and "typos@2(" in by_source.out
+    assert all(f"  {name} " in by_source.out for name in ("standard", "typos")) and "typos@2(" in by_source.out
     assert "[-" in by_source.out and "{+" in by_source.out
     assert changed.original is not None and changed.original.split()[0] in by_source.out
     by_dialogue = call("show", raddle, "--id", record.dialogue_id, "--width", "60")
-    assert by_dialogue.code == 0 and "typos/0" in by_dialogue.out
-    assert max(map(len, by_dialogue.out.splitlines()[2:6])) <= 70
+    assert by_dialogue.code == 0 and "typos" in by_dialogue.out
+    assert max(map(len, by_dialogue.out.splitlines()[1:])) <= 60
+    # Every line says whose it is, but those that head a turn.
+    for line in by_dialogue.out.splitlines()[2:]:
+        assert not line or line[:1].isdigit() or line.split()[0] in ("standard", "typos"), line
+
+
+def shown_ids(*words: object) -> list[str]:
+    """The source ids that `show` shows, told by its JSON."""
+    done = call("show", *words, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    for one in found["dialogues"]:
+        assert all(record["source_id"] == one["source_id"] for record in one["records"])
+    return [one["source_id"] for one in found["dialogues"]]
+
+
+def test_show_without_an_id_takes_dialogues_at_random(raddle: Path) -> None:
+    known = {record.source_id for record in records(raddle)}
+    some = shown_ids(raddle, "--random", 5, "--seed", 7)
+    assert len(set(some)) == 5 and set(some) <= known and shown_ids(raddle, "--random", 5, "--seed", 7) == some
+    assert len({tuple(shown_ids(raddle, "--seed", seed)) for seed in range(8)}) > 1
+    shown = call("show", raddle, "--random", 2)
+    assert shown.code == 0 and re.search(r"the same again: --seed \d+$", shown.out.strip())
+    seed = shown.out.rsplit(" ", 1)[1].strip()
+    assert call("show", raddle, "--random", 2, "--seed", seed).out.strip() == shown.out.rsplit("\n\n", 1)[0].strip()
+
+
+def test_show_is_narrowed_by_suite_domain_and_change(raddle: Path) -> None:
+    everything = shown_ids(raddle, "--random", 1000)
+    assert set(everything) == {record.source_id for record in records(raddle)}
+    hotels = shown_ids(raddle, "--random", 1000, "--domain", "hotel")
+    assert set(hotels) == {record.source_id for record in records(raddle) if "hotel" in record.domains}
+    changed = shown_ids(raddle, "--random", 1000, "--changed", "--suite", "typos")
+    assert set(changed) == {record.source_id for record in records(raddle, "typos") if any(turn.original is not None for turn in record.turns)}
+    text = call("show", raddle, "--changed", "--suite", "typos", "--id", changed[0]).out
+    turns = re.split(r"(?m)^\d+ (?:user|system).*$", text)[1:]
+    assert turns and all("[-" in part or "{+" in part for part in turns)
+    for words, said in ((["--domain", "moon"], "hotel"), (["--suite", "moon"], "typos"), (["--id", "x", "--domain", "hotel"], "--domain")):
+        done = call("show", raddle, *words)
+        assert done.code in (1, 2) and said in done.err, done
+
+
+def test_show_marks_slips_by_letters_and_all_else_by_words() -> None:
+    turn = Turn(0, "user", "a hotle please", original="a hotel please", edits=(Edit(5, 7, "le"),))
+    assert marked(turn) == "a hot[-el-]{+le+} please" and marked(turn, letters=False) == "a [-hotel-]{+hotle+} please"
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "lines"),
+    [
+        ("a cheap hotel", 7, ["a cheap", "hotel"]),
+        ("便宜的酒店", 6, ["便宜的", "酒店"]),
+        ("酒店 Hotel-Area=北边", 12, ["酒店", "Hotel-Area=", "北边"]),
+        ("unbreakable", 4, ["unbreakable"]),
+        ("", 4, [""]),
+    ],
+)
+def test_lines_are_as_wide_as_they_look(text: str, room: int, lines: list[str]) -> None:
+    assert fitted(text, room) == lines
 
 
 @pytest.mark.parametrize("wanted", ["SNG0000", "", "../x", "ü", "\udcff", "SNG7101/nosuite/0"])

@@ -12,9 +12,10 @@ import pytest
 from dialmill.perturbers.speech.wer import edit_errors
 from dialmill.pipelines.report.candidates import sets
 from dialmill.pipelines.report.distance import token_distance
-from dialmill.pipelines.report.examples import BUDGET, MOST, Picker, outcomes, plain, readable
+from dialmill.pipelines.report.examples import BUDGET, MOST, Picker, outcomes, plain
 from dialmill.pipelines.report.facts import NAMES, OTHERS, count, gather
 from dialmill.pipelines.report.histogram import Histogram
+from dialmill.pipelines.report.readable import readable, slips
 from dialmill.schemas import Dialogue, Edit, Span, Step, Turn
 from dialmill.schemas.dialogue import encode
 from dialmill.schemas.edits import edit_text
@@ -58,9 +59,10 @@ def test_a_table_of_counts_stays_small() -> None:
 def test_readable_edits_have_the_same_effect(data: st.DataObject) -> None:
     text = data.draw(texts(data.draw(st.sampled_from(["en", "zh"]))))
     made = data.draw(edits(text))
-    shown = readable(text, made)
-    assert edit_text(text, tuple(Edit(*one) for one in shown)) == edit_text(text, made)
-    assert all(one[1] < other[0] for one, other in pairwise(shown))
+    for letters in (True, False):
+        shown = readable(text, made, letters)
+        assert edit_text(text, tuple(Edit(*one) for one in shown)) == edit_text(text, made)
+        assert all(one[1] < other[0] for one, other in pairwise(shown))
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,30 @@ def test_readable_edits_have_the_same_effect(data: st.DataObject) -> None:
 )
 def test_edits_of_several_words_take_whole_words(text: str, edit: Edit, shown: list[tuple[int, int, str]]) -> None:
     assert readable(text, [edit]) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "shown"),
+    [
+        ("a hotel please", [Edit(4, 5, "")], [(2, 7, "hoel")]),
+        ("two cheap hotels", [Edit(0, 3, "too"), Edit(15, 16, "")], [(0, 3, "too"), (10, 16, "hotel")]),
+        ("hotels", [Edit(1, 2, "0"), Edit(4, 5, "1")], [(0, 6, "h0te1s")]),
+        ("the east", [Edit(3, 3, ", um,")], [(3, 3, ", um,")]),
+        ("便宜的酒店", [Edit(2, 3, "得")], [(2, 3, "得")]),
+    ],
+    ids=["a letter", "two words", "twice in a word", "between words", "chinese"],
+)
+def test_without_letters_words_are_shown_whole(text: str, edits: list[Edit], shown: list[tuple[int, int, str]]) -> None:
+    assert readable(text, edits, letters=False) == shown
+
+
+def test_slips_are_what_typing_alone_changed() -> None:
+    def record(*steps: tuple[str, str]) -> Dialogue:
+        lineage = tuple(Step(name, seed=1, params={}, outcome=outcome) for name, outcome in steps)
+        return Dialogue(dialogue_id="a/x/0", source="s", source_id="a", language="en", turns=(), lineage=lineage)
+
+    assert slips(record(("typos@2", "changed"))) and slips(record(("typos@2", "changed"), ("disfluency@1", "unchanged")))
+    assert not slips(record(("disfluency@1", "changed"), ("typos@2", "changed"))) and not slips(record(("typos@2", "unchanged")))
 
 
 def test_the_figures_are_those_of_the_records(raddle: Path) -> None:
