@@ -65,13 +65,15 @@ def texts_of(dialogue: Dialogue) -> Texts:
 
 class PerturbResult(NamedTuple):
     """What a perturber makes of a dialogue: its turns and goal, the turns left alone with their reasons, reasons for the lineage, and events for
-    those who count."""
+    those who count. `language` and `domains` stay those of the source where they are None."""
 
     turns: tuple[Turn, ...]
     goal: Goal | None
     skipped: tuple[SkippedTurn, ...] = ()
     reasons: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
+    language: str | None = None
+    domains: tuple[str, ...] | None = None
 
 
 class Variant(NamedTuple):
@@ -98,6 +100,8 @@ class Perturber(ABC):
     #: Whether labels change along with the text, and whether turns come in (with the label `inserted`).
     relabels: ClassVar[bool] = False
     inserts: ClassVar[bool] = False
+    #: Whether the variant is in another language: then names of domains and slots, values and words are all others.
+    translates: ClassVar[bool] = False
     #: Options of earlier releases -> what they are called now.
     renamed: ClassVar[Mapping[str, str]] = {}
 
@@ -201,12 +205,12 @@ class Perturber(ABC):
         """One draw of a variant."""
         if dialogue.language not in self.languages:
             made = untouched(dialogue, "language_not_supported")
-        elif self.relabels and not self.inserts and any(turn.speaker == "other" for turn in dialogue.turns):
+        elif self.relabels and not self.inserts and not self.translates and any(turn.speaker == "other" for turn in dialogue.turns):
             # A carried turn, a call of a tool say, would keep the value that the others have no more.
             made = untouched(dialogue, "values_in_carried_turns")
         else:
             made = self.make(dialogue, seed, variant + redraw * _STRIDE)
-            if self.relabels:
+            if self.relabels and not self.translates:
                 left = old_values_left(dialogue, dialogue.replace(turns=made.turns, goal=made.goal))
                 made = untouched(dialogue, str(left[0])) if left else made
         outcome = "changed" if made.turns != dialogue.turns else "skipped"
@@ -215,6 +219,8 @@ class Perturber(ABC):
             dialogue_id=f"{dialogue.source_id}/{suite}/{variant}",
             suite=suite,
             variant=variant,
+            language=made.language or dialogue.language,
+            domains=dialogue.domains if made.domains is None else made.domains,
             turns=made.turns,
             goal=made.goal,
             lineage=(*dialogue.lineage, Step(self.step, seed, self.params, outcome, made.skipped, made.reasons)),

@@ -20,6 +20,7 @@ _BUILT_IN = {
         "paraphrase": "rewording.paraphrase:Paraphrase",
         "simplification": "rewording.simplification:Simplification",
         "verbosity": "rewording.verbosity:Verbosity",
+        "translate": "translation.perturber:Translate",
         "nlpaug": "typing.foreign:Nlpaug",
         "speech": "speech.perturber:Speech",
     }.items()

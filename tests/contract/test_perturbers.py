@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
 import pytest
 from dialmill.perturbers.core import registry
+from dialmill.perturbers.core.checks import labels_of
 from dialmill.perturbers.core.contract import OptionError
 from dialmill.perturbers.core.plugins import OURS
+from dialmill.schemas import Dialogue
 
 from dialmill.testing import PerturberContract, sample_dialogues
 
@@ -51,6 +57,34 @@ class TestNlpaug(PerturberContract):
     name = "nlpaug"
     needs = ("nlpaug",)
     own_random = False
+
+
+@cache
+def _lexicon() -> str:
+    """A lexicon of every label of the English samples: its words are numbers with a Chinese sign before them."""
+    rows: dict[tuple[str, str, str, str], None] = {}
+    for one in sample_dialogues("en"):
+        for domain, slot, value in labels_of(one):
+            rows |= dict.fromkeys([("domain", "", "", domain), ("slot", "", "", slot), ("value", domain, slot, value)])
+        asked = [(act.domain, act.slot) for turn in one.turns for act in turn.acts]
+        asked += [(goal.domain, goal.slot) for goal in (one.goal.request if one.goal else ())]
+        rows |= dict.fromkeys([("domain", "", "", domain) for domain, _ in asked] + [("slot", "", "", slot) for _, slot in asked if slot])
+        rows |= dict.fromkeys([("domain", "", "", domain) for domain in one.domains])
+    lines = ["kind\tdomain\tslot\tsource\ttarget", *("\t".join((*row, f"词{number}")) for number, row in enumerate(rows))]
+    path = Path(mkdtemp()) / "lexicon.tsv"
+    path.write_text("\n".join(lines), "utf-8")
+    return str(path)
+
+
+class TestTranslate(PerturberContract):
+    name = "translate"
+    options = {"lexicon": _lexicon()}  # noqa: RUF012 - of its engines it is the one that needs nothing installed
+    differs = 0.0  # one translation of a label
+    may_draw_no_change = False
+
+    @pytest.fixture
+    def corpus(self) -> list[Dialogue]:
+        return list(sample_dialogues("en"))
 
 
 class TestSpeech(PerturberContract):

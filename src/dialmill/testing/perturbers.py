@@ -208,9 +208,10 @@ class PerturberContract:
 
 def holds(perturber: Perturber, source: Dialogue, made: Dialogue) -> None:
     """Asserts what is true of every variant."""
-    assert made.source_id == source.source_id and made.split == source.split and made.language == source.language
+    assert made.source_id == source.source_id and made.split == source.split
+    assert perturber.translates or made.language == source.language
     assert perturber.relabels or made.goal == source.goal
-    assert made.dialogue_id.startswith(f"{source.source_id}/") and made.domains == source.domains
+    assert made.dialogue_id.startswith(f"{source.source_id}/") and (perturber.translates or made.domains == source.domains)
     assert [turn.turn for turn in made.turns] == list(range(len(made.turns)))
     own = [turn for turn in made.turns if not turn.inserted]
     assert len(own) == len(source.turns) and (perturber.inserts or own == list(made.turns))
@@ -230,7 +231,7 @@ def holds(perturber: Perturber, source: Dialogue, made: Dialogue) -> None:
             assert edit_text(after.original, after.edits) == after.utterance != after.original
         if not perturber.relabels and (before.speaker == "system" or before.turn in skipped):
             assert after == before
-        assert [(span.domain, span.slot) for span in after.spans] == [(span.domain, span.slot) for span in before.spans]
+        assert perturber.translates or [(span.domain, span.slot) for span in after.spans] == [(span.domain, span.slot) for span in before.spans]
         assert perturber.relabels or [span.value for span in after.spans] == [span.value for span in before.spans]
         for span in after.spans:
             assert span.status == "lost" if span.start is None else after.utterance[span.start : span.end] == span.text
