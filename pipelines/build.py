@@ -96,7 +96,9 @@ def make_job(
     sources = {name: registry.get(name) for name in sorted({one.source for part in (found, *corpora.values()) for one in part})}
     if chosen is not None:
         sources[chosen.name] = chosen
-    job = Job(benchmarks.get(recipe.benchmark), recipe, seed, tuple(found), sources, output, overwrite, corpora, exporting)
+    benchmark = benchmarks.get(recipe.benchmark)
+    sources = {name: benchmark.source(source, recipe) for name, source in sources.items()}
+    job = Job(benchmark, recipe, seed, tuple(found), sources, output, overwrite, corpora, exporting)
     _check_sources(job)
     _check_schemas(job)
     if recipe.keep_audio and files.is_remote(output):
@@ -107,9 +109,8 @@ def make_job(
 def graph(runner: Runner, job: Job, folder: str) -> None:
     """The flow from files to part files and counters below `folder`."""
     inputs, recipe = list(job.inputs), job.recipe
-    sources = {name: job.benchmark.source(source, recipe) for name, source in job.sources.items()}
     numbers = runner.create("input files", [one.number for one in inputs if one.role != "other"])
-    read = runner.apply("read files", ReadFile(inputs, sources), numbers)
+    read = runner.apply("read files", ReadFile(inputs, job.sources), numbers)
     wanted = wanted_pools(recipe)
     local = [request for request in wanted if request.source in (pools.FROM_INPUT, pools.FROM_TRAIN)]
     contribute = partial(pools.contributions, local) if local else None

@@ -386,13 +386,18 @@ def variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) ->
         yield made.record if isinstance(made, Variant) else made
 
 
+def _translates(perturber: Perturber) -> bool:
+    return any(link.translates for link in (perturber.links if isinstance(perturber, Chain) else (perturber,)))
+
+
 def draw_variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) -> Iterable[Variant | Skipped]:
     """`variants`, each with the events of its making."""
-    seen = {texts_of(dialogue)}
+    # A translation of the labels alone has the words of its source, and isn't it.
+    seen = set() if _translates(perturber) else {texts_of(dialogue)}
     for variant in range(count):
         made = perturber.draw_variant(dialogue, seed, variant, seen)
         texts, steps = texts_of(made.record), made.record.lineage[len(dialogue.lineage) :]
-        if texts not in seen:
+        if texts not in seen and (texts != texts_of(dialogue) or any(step.outcome == "changed" for step in steps)):
             seen.add(texts)
             yield made
         elif all(step.outcome == "skipped" for step in steps):

@@ -12,8 +12,33 @@ _LATIN_WORD = re.compile(r"(?<![A-Za-z0-9_@.])[A-Za-z][A-Za-z'’]*(?![\d@.]*[\d
 _LETTERS = re.compile("[A-Za-z\u3400-\u9fff]")
 #: Words of Latin letters that Chinese text has as they are.
 _LOANS = frozenset(
-    ["wifi", "wi", "fi", "ok", "spa", "app", "vip", "gps", "km", "kg", "am", "pm", "tv", "atm", "dvd", "cd", "id", "pin", "sms", "kfc", "bbq"]
-    + ["nba", "usb", "qq", "ktv"]
+    [
+        "wifi",
+        "wi",
+        "fi",
+        "ok",
+        "spa",
+        "app",
+        "vip",
+        "gps",
+        "km",
+        "kg",
+        "am",
+        "pm",
+        "tv",
+        "atm",
+        "dvd",
+        "cd",
+        "id",
+        "pin",
+        "sms",
+        "kfc",
+        "bbq",
+        "nba",
+        "usb",
+        "qq",
+        "ktv",
+    ],
 )
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
 #: Chinese says in one character what English says in about three letters.
@@ -21,26 +46,27 @@ _LETTERS_A_CHARACTER = 3.0
 _LONGER, _SHORT = 3.0, 12.0
 
 
-def problem(source: str, target: str, languages: tuple[str, str], values: Sequence[str]) -> str | None:
+def problem(source: str, target: str, languages: tuple[str, str], surfaces: Sequence[str], values: Sequence[str]) -> str | None:
     """Why a translation can't stand for its source, None where it can.
 
     Args:
         source, target: the turn and its translation, the values in their places.
         languages: of both.
-        values: what the lexicon put into the translation.
+        surfaces, values: the values in the source and in the translation.
 
     Returns:
         None, or `wrong_script`, `source_words_left: WORD`, `length`, `numbers_changed: NUMBER`, `negation_changed`, `question_lost`,
         `question_added`, `empty`.
     """
-    bare = _without(target, values)
     if not target.strip():
         return "empty"
+    # Values are what the lexicon says they are: the rules are for what stands around them.
+    said, bare = _without(source, surfaces), _without(target, values)
     return (
         _script(source, bare, languages)
-        or _length(source, target, languages)
-        or _numbers(source, target, languages)
-        or _negation(source, target, languages)
+        or _length(said, bare)
+        or _numbers(said, bare, languages)
+        or _negation(said, bare, languages)
         or _question(source, target, languages)
     )
 
@@ -75,7 +101,7 @@ def _weight(text: str) -> float:
     return characters * _LETTERS_A_CHARACTER + sum(not char.isspace() for char in text) - characters
 
 
-def _length(source: str, target: str, languages: tuple[str, str]) -> str | None:
+def _length(source: str, target: str) -> str | None:
     one, other = _weight(source), _weight(target)
     if max(one, other) <= _SHORT:
         return None
@@ -177,7 +203,8 @@ def _negation(source: str, target: str, languages: tuple[str, str]) -> str | Non
 _MARKS = re.compile("[?？]")
 _ASKS = {
     "en": re.compile(
-        r"\b(?:what|which|who|whose|where|when|why|how|is there|are there|can you|could you|can i|could i|may i|would you|will you|do you|does|did|"
+        r"\b(?:what'?s?|which|who|whose|where'?s?|when|why|how'?s?|is there|are there|can you|could you|can i|could i|may i|"
+        r"would you|will you|do you|does|did|"
         r"is it|are you|shall i|should i|anything|any|please|tell me|let me know|know|wondering|whether|if)\b",
         re.IGNORECASE,
     ),

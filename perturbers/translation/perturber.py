@@ -140,6 +140,7 @@ class Translate(DialoguePerturber):
         turn = dialogue.turns[number]
         engine, languages = self._engine(dialogue.language, target), (dialogue.language, target)
         places = places_of(turn.spans, spans)
+        surfaces = [one.source for one in places]
         before = tuple(one.utterance for one in dialogue.turns[max(0, number - 2) : number] if one.speaker != "other")
         task = Task(mask(turn.utterance, places), turn.utterance, before, glossary)
         reason = NotTranslated("not_translated")
@@ -153,7 +154,7 @@ class Translate(DialoguePerturber):
                 continue
             values = [said.otherwise.get(number, one.target) for number, one in enumerate(places, 1)]
             placed = place(said.text, values, target)
-            wrong = "placeholder_lost" if placed is None else problem(turn.utterance, placed.text, languages, values)
+            wrong = "placeholder_lost" if placed is None else problem(turn.utterance, placed.text, languages, surfaces, values)
             if placed is not None and wrong is None:
                 bounds = {(one.start, one.end): where for one, where in zip(places, placed.bounds, strict=True)}
                 return placed.text, tuple(_moved(old, new, placed.text, bounds) for old, new in zip(turn.spans, spans, strict=True))

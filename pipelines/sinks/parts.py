@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dialmill.pipelines.core import files
@@ -85,20 +87,41 @@ def write_rows(stream: Any, contents: Iterable[bytes], params: Params) -> int:
     return write_parquet(stream, (rows(content, schema) for content in contents if content), schema)
 
 
+class _Digested(io.RawIOBase):
+    """A stream that counts and digests what goes through it; it can't be sought in, so that an archive is written from front to back."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.hasher, self.size = stream, hashlib.sha256(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.stream.write(data)
+        self.hasher.update(data)
+        self.size += len(data)
+        return len(data)
+
+
+@contextmanager
+def _inside(stream: _Digested, path: str) -> Iterator[Any]:
+    """The stream itself, or the one file of a zip archive that goes into it. Its date is that of no day, so that equal content gives equal bytes."""
+    if not path.endswith(".zip"):
+        yield stream
+        return
+    member = zipfile.ZipInfo(path.rpartition("/")[2].removesuffix(".zip"), (1980, 1, 1, 0, 0, 0))
+    member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+    with zipfile.ZipFile(stream, "w") as archive, archive.open(member, "w", force_zip64=True) as inner:
+        yield inner
+
+
 def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, keyed: bool = False) -> Iterator[tuple[str, int, str]]:
     """Joins the parts of an output into its file (and its Parquet form) in `folder`; yields (path, bytes, sha256) of each file made. Pieces that
-    are `keyed` (``"key": value``) make one JSON object, others an array or lines."""
+    are `keyed` (``"key": value``) make one JSON object, others an array or lines. A path that ends in .zip becomes an archive of that one file."""
     array = not is_lines(path)
     opening, closing = (b"{", b"}") if keyed else (b"[", b"]")
-    hasher, size = hashlib.sha256(), 0
-    with files.create(files.join(folder, path)) as stream:
-
-        def put(data: bytes) -> None:
-            nonlocal size
-            stream.write(data)
-            hasher.update(data)
-            size += len(data)
-
+    with files.create(files.join(folder, path)) as stream, _Digested(stream) as digested, _inside(digested, path) as inner:
+        put = inner.write
         if array:
             put(opening)
         for number, shard in enumerate(sorted(shards)):
@@ -107,7 +130,7 @@ def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, k
             put(files.read_bytes(part_path(folder, path, shard)))
         if array:
             put((b"\n" if shards else b"") + closing + b"\n")
-    yield path, size, hasher.hexdigest()
+    yield path, digested.size, digested.hasher.hexdigest()
     if has_parquet(path):
         rows_path = path.removesuffix(".jsonl") + ".parquet"
         with files.create(files.join(folder, rows_path)) as stream:

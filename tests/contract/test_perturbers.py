@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 import pytest
 from dialmill.perturbers.core import registry
 from dialmill.perturbers.core.checks import labels_of
-from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.contract import OptionError, Perturber, Skipped, variants
 from dialmill.perturbers.core.plugins import OURS
 from dialmill.schemas import Dialogue
 
@@ -85,6 +85,13 @@ class TestTranslate(PerturberContract):
     @pytest.fixture
     def corpus(self) -> list[Dialogue]:
         return list(sample_dialogues("en"))
+
+    def test_variants_are_pairwise_different_or_skipped_with_a_reason(self, perturber: Perturber, corpus: list[Dialogue]) -> None:
+        # The labels of a dialogue have one translation, and its words stay.
+        for one in corpus[:4]:
+            first, *others = variants(perturber, one, 1, 3)
+            assert isinstance(first, Dialogue) and first.turns != one.turns
+            assert others == [Skipped("duplicate_variant")] * 2
 
 
 class TestSpeech(PerturberContract):

@@ -284,7 +284,7 @@ def test_options_that_cannot_work_are_refused_at_the_start(options: dict[str, st
     ],
 )
 def test_what_a_translated_turn_has_to_show(source: str, target: str, languages: tuple[str, str], expected: str | None) -> None:
-    assert problem(source, target, languages, []) == expected
+    assert problem(source, target, languages, [], []) == expected
 
 
 @pytest.mark.parametrize(
