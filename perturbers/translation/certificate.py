@@ -12,33 +12,7 @@ _LATIN_WORD = re.compile(r"(?<![A-Za-z0-9_@.])[A-Za-z][A-Za-z'’]*(?![\d@.]*[\d
 _LETTERS = re.compile("[A-Za-z\u3400-\u9fff]")
 #: Words of Latin letters that Chinese text has as they are.
 _LOANS = frozenset(
-    [
-        "wifi",
-        "wi",
-        "fi",
-        "ok",
-        "spa",
-        "app",
-        "vip",
-        "gps",
-        "km",
-        "kg",
-        "am",
-        "pm",
-        "tv",
-        "atm",
-        "dvd",
-        "cd",
-        "id",
-        "pin",
-        "sms",
-        "kfc",
-        "bbq",
-        "nba",
-        "usb",
-        "qq",
-        "ktv",
-    ],
+    ("wifi", "wi", "fi", "ok", "spa", "app", "vip", "gps", "km", "kg", "am", "pm", "tv", "atm", "dvd", "cd", "id", "pin", "sms", "ktv")
 )
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
 #: Chinese says in one character what English says in about three letters.

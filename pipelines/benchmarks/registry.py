@@ -24,7 +24,7 @@ _BUILT_IN = {
         "cross-lingual": "cross_lingual.benchmark:CrossLingual",
         "disentanglement": "plain.disentanglement:Disentanglement",
         "dstc9-track1": "dstc9.benchmark:Dstc9Track1",
-        "dstc9-track2": "dstc9_track2.benchmark:Dstc9Track2",
+        "dstc9-track2": "cross_lingual.track2:Dstc9Track2",
         "noesis-advising": "noesis.advising:NoesisAdvising",
         "noesis-ubuntu": "noesis.ubuntu:NoesisUbuntu",
         "perturb": "plain.perturb:Perturb",

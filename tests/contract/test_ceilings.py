@@ -24,6 +24,7 @@ BUILDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "perturb": ("risawoz", ("suites=standard,typos", "perturbations.typos=typos")),
     "raddle": ("multiwoz21", ("suites=standard,typos,ood",)),
     "dstc9-track1": ("multiwoz21", ()),
+    "dstc9-track2": ("multiwoz21", (f"lexicon={DATA / 'dstc9_track2' / 'lexicon.tsv'}",)),
     "noesis-ubuntu": ("ubuntu_irc", ("links=annotated",)),
     "noesis-advising": ("advising", ("partials=60",)),
     "cgodial-fbd": ("flow", ()),

@@ -57,6 +57,12 @@ class TestDstc9Track1(BenchmarkContract):
     name = "dstc9-track1"
 
 
+class TestDstc9Track2(BenchmarkContract):
+    name = "dstc9-track2"
+    input = (DATA / "multiwoz21",)
+    settings = (f"lexicon={DATA / 'dstc9_track2' / 'lexicon.tsv'}",)
+
+
 class TestNoesisAdvising(BenchmarkContract):
     name = "noesis-advising"
 

@@ -1,1 +1,1 @@
-"""Cross-lingual state tracking, DSTC9 Track 2: scored, not built."""
+"""Cross-lingual state tracking, DSTC9 Track 2: built by translation, and its submissions scored."""

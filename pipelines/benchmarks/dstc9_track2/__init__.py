@@ -1,1 +1,0 @@
-"""DSTC9 Track 2: cross-lingual state tracking, built from MultiWOZ and CrossWOZ by translation."""
