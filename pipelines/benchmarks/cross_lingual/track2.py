@@ -14,9 +14,9 @@ import msgspec
 from dialmill.perturbers.translation import lexicon as lexicons
 from dialmill.perturbers.translation.lexicon import Lexicon, Untranslated
 from dialmill.perturbers.translation.perturber import Translate
-from dialmill.pipelines.benchmarks.cross_lingual.scorer import CrossLingual as CrossLingualScorer
 from dialmill.pipelines.benchmarks.cross_lingual.recipe import Track2Recipe
 from dialmill.pipelines.benchmarks.cross_lingual.release import CrossWozWriter, multiwoz
+from dialmill.pipelines.benchmarks.cross_lingual.scorer import CrossLingual as CrossLingualScorer
 from dialmill.pipelines.benchmarks.cross_lingual.sources import WHOLE
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
