@@ -203,7 +203,7 @@ def load(text: str, source: str, target: str) -> Lexicon:
     paths = [Path(part.strip()) for part in text.split("|")]
     contents = [_content(path) for path in paths]
     if len(paths) == 2:
-        entries = _paired(*(_json(path, content) for path, content in zip(paths, contents, strict=True)), text)
+        entries = _paired(_json(paths[0], contents[0]), _json(paths[1], contents[1]), text)
     elif len(paths) == 1 and contents[0].lstrip().startswith("{"):
         entries = _official(_json(paths[0], contents[0]), text)
     elif len(paths) == 1:
@@ -328,7 +328,7 @@ def _turned(entry: Entry) -> Entry:
 
 def _inverse(entries: list[Entry]) -> list[Entry]:
     """A lexicon the other way round; of two words with one translation the first is what that leads back to."""
-    said = {(entry.kind, entry.source.lower()): entry.target for entry in entries if entry.kind in ("domain", "slot")}
+    said = {(str(entry.kind), entry.source.lower()): entry.target for entry in entries if entry.kind in ("domain", "slot")}
 
     def name(kind: str, word: str) -> str:
         found = [said.get((kind, one), "") for one in (word.lower(), *_names_of(word))] if word else []
