@@ -8,7 +8,7 @@ from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import View, signals
 from dialmill.perturbers.rewording.composer import bank
-from dialmill.perturbers.rewording.composer.compose import compose, speaker
+from dialmill.perturbers.rewording.composer.compose import compose, plan_of, speaker
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Refusal
 from dialmill.perturbers.rewording.wordings import state_before
 from dialmill.schemas import Dialogue, Edit, Span, Turn, apply_edits
@@ -52,8 +52,11 @@ class Composing:
         before = self._dialogue.turns[place - 1] if place else None
         context = Context(view, before, state_before(self._dialogue, place), self._people)
         problem = Refusal("no_edit_possible")
+        found = plan_of(context)
+        if isinstance(found, Refusal):
+            return found
         for _ in range(_TRIES):
-            made = compose(context, self._who, rng, self._style)
+            made = compose(context, self._who, rng, self._style, found)
             if isinstance(made, Refusal):
                 return made
             turn = as_turn(view, made)

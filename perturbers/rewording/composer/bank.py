@@ -82,6 +82,7 @@ class Bank:
         self.sections = sections
         self.kinds = frozenset(section.kind for section in sections)
         self.find = lru_cache(maxsize=1 << 14)(self._find)
+        self.spoken = lru_cache(maxsize=1 << 15)(self._spoken)
 
     def _find(self, kind: str, domain: str = "*", slot: str = "", value: str = "", tag: str = "") -> tuple[Clause, ...]:
         """The clauses of the nearest section: with the value, then without; with the tag, then without; of the domain, then of any."""
@@ -92,6 +93,14 @@ class Bank:
                     if found:
                         return found
         return ()
+
+    def _spoken(self, voice: str, half: str, kind: str, domain: str, slot: str, value: str, tag: str, holds: frozenset[str]) -> tuple[Clause, ...]:
+        """The clauses that a voice may say where these facts hold."""
+        return tuple(
+            clause
+            for clause in self.find(kind, domain, slot, value, tag)
+            if (not clause.voices or voice in clause.voices) and (not half or clause.half == half) and clause.fits(holds)
+        )
 
     def clauses(self) -> dict[int, Clause]:
         """Every clause once, by key."""
@@ -116,12 +125,7 @@ class Speaker:
         self, kind: str, domain: str = "*", slot: str = "", value: str = "", tag: str = "", facts: frozenset[str] = frozenset()
     ) -> list[Clause]:
         """The clauses that may be said here."""
-        holds = facts | self.facts
-        return [
-            clause
-            for clause in self.bank.find(kind, domain, slot, value, tag)
-            if (not clause.voices or self.voice in clause.voices) and (not self.half or clause.half == self.half) and clause.fits(holds)
-        ]
+        return list(self.bank.spoken(self.voice, self.half, kind, domain, slot, value, tag, facts | self.facts))
 
     def pick(
         self, rng: Rng, kind: str, domain: str = "*", slot: str = "", value: str = "", tag: str = "", facts: frozenset[str] = frozenset()

@@ -51,7 +51,13 @@ def speaker(language: str, voice: str = "plain", half: str = "", facts: frozense
     return Speaker(load(language), voice, half, facts)
 
 
-def compose(context: Context, who: Speaker, rng: Rng, style: str = "same") -> Composed | Refusal:
+def plan_of(context: Context) -> Plan | Refusal:
+    """What a turn means, or why that can't be told; the same whoever words it."""
+    language = _language(context.view.language)
+    return Refusal("language_not_supported") if language is None else language.plan(context)
+
+
+def compose(context: Context, who: Speaker, rng: Rng, style: str = "same", found: Plan | Refusal | None = None) -> Composed | Refusal:
     """A turn worded anew.
 
     Args:
@@ -59,13 +65,14 @@ def compose(context: Context, who: Speaker, rng: Rng, style: str = "same") -> Co
         who: the speaker of the variant; what it said is remembered by `Speaker.say` when the caller takes the turn.
         rng: of this turn and variant.
         style: one of `STYLES`.
+        found: what `plan_of` says of the turn, where it was asked already.
     """
     if style not in STYLES:
         raise ValueError(f"style must be one of {', '.join(STYLES)}, not {style!r}")
     language = _language(context.view.language)
     if language is None:
         return Refusal("language_not_supported")
-    plan = language.plan(context)
+    plan = found if found is not None else language.plan(context)
     if isinstance(plan, Refusal):
         return plan
     problem: Composed | Refusal = Refusal("no_clause")
@@ -73,9 +80,11 @@ def compose(context: Context, who: Speaker, rng: Rng, style: str = "same") -> Co
         made = language.realise(context, plan, who, rng, style)
         if isinstance(made, Refusal):
             problem = made
+            if made.reason == "no_reason":
+                break
             continue
-        found = certificate.of_text(context, made)
-        if found is None:
+        lacks = certificate.of_text(context, made)
+        if lacks is None:
             return made
-        problem = Refusal(found)
+        problem = Refusal(lacks)
     return problem

@@ -23,8 +23,14 @@ _SENTENCES = {
 }
 
 
+#: Kinds that somebody may give a reason for.
+_REASONABLE = frozenset({"inform", "request", "check", "town"})
+
+
 def realise(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Composed | Refusal:
     """The plan in words, or why the bank has none for it."""
+    if style == "more" and not any(item.kind in _REASONABLE for item in plan.items):
+        return Refusal("no_reason")
     turn = Draft(context, plan, who, rng, style)
     for item in plan.items:
         if item.kind in ("inform", "about", "town", "dontcare", "request", "check") and turn.part(item) is None:

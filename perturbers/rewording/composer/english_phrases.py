@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.composer.bank import Clause, Speaker
-from dialmill.perturbers.rewording.composer.english_places import Place, place_of
+from dialmill.perturbers.rewording.composer.english_places import STAY, Place, place_of
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan
 from dialmill.perturbers.rewording.rewriting import Style, style_of
 
@@ -119,7 +119,7 @@ _SHAPES = {
 }
 _TIMES = frozenset(["leaveat", "arriveby", "book time", "@time"])
 #: What makes a time a rough one, and where the text says so.
-_ABOUT = re.compile(r"\b(?:around|about|approximately|roughly)(?: the)? $", re.IGNORECASE)
+_ABOUT = re.compile(r"(?<!how )(?<!what )\b(?:around|about|approximately|roughly)(?: the)? $", re.IGNORECASE)
 _ROUGHLY = re.compile(r"(?:(?<=by )|(?<=after )|(?<=at ))?(?:around )?\{v\}")
 #: Words of a question for the kind of something.
 _SORT = frozenset(["kind", "type", "sort", "category", "genre", "subcategory"])
@@ -132,7 +132,6 @@ _NOUNS = {
     "taxi": {"taxi": "taxi", "taxis": "taxi", "cab": "cab"},
 }
 _OURS = frozenset(["we", "us", "our", "we're", "we'd", "we'll", "we've"])
-_NAMELESS = frozenset(["place", "lodging", "accommodation", "accommodations", "somewhere", "room", "table"])
 #: What makes a time of departure the earliest.
 _AFTER = re.compile(r"\b(?:after|later than|past|earliest)\b", re.IGNORECASE)
 _VALUE = re.compile(r"\{v(?::([a-z]+))?\}")
@@ -176,6 +175,10 @@ FINITE = re.compile(
 )
 
 
+_NO = re.compile(r"(?:no|nope|nah)\b", re.IGNORECASE)
+_NOES = frozenset(["no", "nope", "nah"])
+
+
 class Draft:
     """One turn being composed: clauses drawn for its speaker, phrases made of them."""
 
@@ -191,6 +194,10 @@ class Draft:
         self.several = context.people not in ("", "1", "one") or not _OURS.isdisjoint(self.names)
 
     # Clauses
+
+    def nameless(self, domain: str) -> str:
+        """What the source calls a place of which it says no more."""
+        return "place" if domain in STAY and "place" in self.names else ""
 
     def options(self, kind: str, place: Place | None = None, value: str = "", tag: str = "", facts: frozenset[str] = frozenset()) -> list[Clause]:
         domain, slot = (place.domain, place.slot) if place is not None else ("*", "")
@@ -231,11 +238,22 @@ class Draft:
         """A sentence of each section; None where one has none."""
         made = []
         for section in sections:
-            text = self.pick(section)
+            options = self.options(section)
+            if section in ("end", "thankend") and not self.answers:
+                options = [clause for clause in options if not _NO.match(clause.text)] or options
+            if self.style == "less":
+                options = sorted(options, key=lambda clause: len(clause.text))[:_SHORTEST]
+            text = self.take(options)
             if text is None:
                 return None
             made.append(Sentence(text))
         return made
+
+    @property
+    def answers(self) -> bool:
+        """Whether the turn says no, or answers a question that a no answers."""
+        before = self.context.before
+        return not _NOES.isdisjoint(self.names) or (before is not None and "?" in before.utterance)
 
     # Values
 
@@ -371,7 +389,7 @@ class Draft:
             text = self.worded("say", named[0], mark)
             if text is None:
                 return None
-            noun = self.noun(domain, named[0]) if mark == "first" else ""
+            noun = (self.noun(domain, named[0]) or self.nameless(domain)) if mark == "first" else ""
             if noun:
                 text = text.replace(named[0].letter, f"a~ {noun} called {named[0].letter}", 1)
             others = self.says([part for part in parts if part is not named[0]])

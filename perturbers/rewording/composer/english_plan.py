@@ -79,7 +79,7 @@ _GOODBYE = re.compile(r"\bbye\b|\bgoodbye\b|\bhave (?:a|an)\b|\benjoy\b|\btake c
 _ON_OFFER = re.compile(
     r"(?:^|\b(?:and|but|ok|okay|great|yes|no|thanks|thank you|you|also|so|then|sure|well|tell me|know if|see if) )"
     r"(?:is|are|does|do|will|has|have) (?:it|that|this|they|these|those|either|any of|both|there (?:free )?(?:parking|wifi|internet|wi))\b"
-    r"|\b(?:if|whether) (?:it|they|that) (?:is|has|have|had|are|also|offers?|includes?)\b"
+    r"|\b(?:if|whether) (?:it|they|that) (?:is|has|have|had|are|also|offers?|includes?|serves?|does|do|got)\b"
 )
 _CHOSEN = re.compile(r"\b(?:the|that) one (?:that|which|at|in|with|on|leaving|arriving)\b|\b(?:first|second|last|other) one\b")
 _WHICH = re.compile(r"\bwhich (?:one|of|ones)\b|\beither of\b|\b(?:all|any|both|some|one|each) of (?:them|those|these)\b|\bname of (?:the|that)\b")
@@ -87,7 +87,8 @@ _KNOW = re.compile(r"\b(?:know|tell me|see|wondering|check) (?:if|whether|which)
 #: Slots that a question on an offer can be about.
 _CHECKED = frozenset({"internet", "parking", "area", "pricerange", "stars", "food"})
 _BOOK = re.compile(
-    r"\b(?:book|booking|reserve|reservation|reservations|table)\b|\b(?:get|buy|purchase) (?:me |us )?(?:a |some |the )?(?:tickets?|seats?)\b"
+    r"\bget (?:me |us )?(?:a |the )?rooms?\b|\b(?:book|booking|reserve|reservation|reservations|table)\b"
+    r"|\b(?:get|buy|purchase) (?:me |us )?(?:a |some |the )?(?:tickets?|seats?)\b"
 )
 _BOOKS = re.compile(r"\b(?:book|booking|reserve|reservation|buy|purchase)\b", re.IGNORECASE)
 _UNBOOK = re.compile(
@@ -105,6 +106,7 @@ _ADVISE = re.compile(
 )
 #: Words of a facility's list that name none.
 _AROUND = frozenset(["free", "with", "also", "includes", "include", "offers", "provides", "included", "including", "offer"])
+_SAYS = frozenset({"request", "inform", "check"})
 #: What asks for a slot whatever the acts say.
 _UNMISTAKABLE = (
     ("ref", frozenset({"hotel", "restaurant", "train"}), re.compile(r"\b(?:reference|confirmation) (?:number|code)\b|\breference\b")),
@@ -112,10 +114,23 @@ _UNMISTAKABLE = (
     ("phone", STAY | {"taxi"}, re.compile(r"\b(?:phone|telephone|contact) number\b")),
     ("car", frozenset({"taxi"}), re.compile(r"\bcar type\b|\btype of car\b")),
     ("addr", STAY, re.compile(r"\baddress\b")),
+    ("stars", frozenset({"hotel"}), re.compile(r"\bstar ratings?\b|\bstar of the\b|\bhow many stars\b")),
     ("time", frozenset({"train"}), re.compile(r"\bhow long\b|\btravel times?\b|\bduration\b")),
     ("ticket", frozenset({"train"}), re.compile(r"\bhow much\b|\bprices?\b|\bcosts?\b|\bfare\b")),
     ("id", frozenset({"train"}), re.compile(r"\btrain id\b|\bid number\b|\btrainid\b")),
     ("fee", frozenset({"attraction"}), re.compile(r"\b(?:entrance|admission) fee\b")),
+)
+_FARE = re.compile(r"\bhow much\b|\bcosts?\b|\bfare\b|\btickets?\b")
+#: "No preference", by its words.
+_CARELESS = re.compile(
+    r"\b(?:do|does|did) ?n t (?:really |particularly |actually )?(?:have|care|matter|mind)\b|\bno (?:particular |real )?preference\b"
+)
+#: Kinds that say nothing of the task, and words of who asks for something nevertheless.
+_CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
+_ASKS = re.compile(
+    r"\b(?:can|could|may) (?:i|you|we)\b"
+    r"|\b(?:address|number|recommend|suggest|find|give|send|tell|looking|search)\b"
+    r"|\b(?:info|information) (?:on|of|about|for)\b"
 )
 _GENERAL = frozenset({"thank", "bye", "greet"})
 
@@ -147,6 +162,8 @@ def plan(context: Context) -> Plan | Refusal:
     settled = _settled(context, _recovered(context, said, used), text, offered)
     if isinstance(settled, Refusal):
         return settled
+    if all(item.kind in _CONTENTLESS for item in settled) and _ASKS.search(text) and not _ALL_SAID.search(text):
+        return Refusal("unlabelled: request")
     items = [_whole(context, item) for item in settled]
     problem = unaccounted(context, items, used) or misplaced(context, items) or beyond(context, items)
     return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed(before), booked)
@@ -174,8 +191,12 @@ def _items(context: Context, asked: frozenset[str], text: str) -> tuple[list[Ite
     items: list[Item] = []
     used: set[int] = set()
     for act in dict.fromkeys(acts):
+        if _misread(act, acts, text):
+            continue
         made = _item(context, act, used)
         if isinstance(made, Refusal):
+            if made.reason.startswith("value_not_shown") and any(_same_value(act, other) for other in acts):
+                continue  # one value labelled twice: its words tell which it is
             # A state that changes by what the system offered needs no act of the turn's own.
             if derived and offered_value(before, act.value or ""):
                 continue
@@ -185,7 +206,28 @@ def _items(context: Context, asked: frozenset[str], text: str) -> tuple[list[Ite
     if derived and not items and asked and before is not None and any(signal.kind == "dontcare" for signal in view.signals):
         open_slots = [(act.domain, act.slot.replace("_", " ")) for act in before.acts if act.act == "request" and act.slot]
         items += [Item("dontcare", domain, slot) for domain, slot in open_slots if place_of(domain, slot)][:1]
+    if items and before is not None and _CARELESS.search(text) and not any(item.kind == "dontcare" for item in items):
+        told = {item.slot for item in items}
+        open_slots = [(act.domain, act.slot.replace("_", " ")) for act in before.acts if act.act == "request" and act.slot]
+        items += [Item("dontcare", domain, slot) for domain, slot in open_slots if slot not in told and place_of(domain, slot)][:1]
     return items, used
+
+
+def _misread(act: Act, acts: list[Act], text: str) -> bool:
+    """Whether a request is none: what tells of a value beside it was labelled as a question of another domain ("price range", "area")."""
+    if act.act != "request" or act.slot not in ("ticket", "area"):
+        return False
+    told = "pricerange" if act.slot == "ticket" else "area"
+    if act.slot == "ticket" and _FARE.search(text):
+        return False
+    return any(other.act == "inform" and other.slot == told and other.domain != act.domain for other in acts)
+
+
+def _same_value(one: Act, other: Act) -> bool:
+    """Whether two acts give one time to leaving and to arriving, or a name in two forms."""
+    if one is other or one.domain != other.domain:
+        return False
+    return (one.value == other.value and {one.slot, other.slot} == {"leaveat", "arriveby"}) or one.slot == other.slot == "name"
 
 
 def _item(context: Context, act: Act, used: set[int]) -> Item | Refusal:
@@ -328,6 +370,8 @@ def _reply(context: Context, items: list[Item], names: list[str], asks: bool) ->
         return []
     if not refuses and context.before is not None and _ACCEPTS.match(" ".join(names)):
         return [Item("yes" if asks else "ack")]
+    if asks and first not in _YES and not _SURE_YES.isdisjoint(names[1:4]):
+        return [Item("yes")]
     if first in _YES:
         return [Item("yes" if first in _SURE_YES or (asks and not content) else "ack")]
     return [Item("ack")] if first in _ACKS and context.before is not None else []
@@ -394,7 +438,7 @@ def _recovered(context: Context, items: list[Item], used: set[int]) -> list[Item
             kind = "about"
         elif located.domain in talked and located.domain in OWN and not located.ambiguous and slot != "name":
             kind = "inform"
-        elif slot in ("departure", "destination") and searches & STAY and _before(context, located) in ("in", "of", "around"):
+        elif slot in ("departure", "destination") and len(searches) == 1 and searches & STAY and _before(context, located) in _INSIDE:
             kind = "town"
         else:
             continue
@@ -404,27 +448,16 @@ def _recovered(context: Context, items: list[Item], used: set[int]) -> list[Item
     made += _town(context, made, searches)
     names = context.view.units.names
     silent = any(signal.kind in ("dontcare", "negation") for signal in context.view.signals)
-    for domain, slot, value in sorted(cells):
-        slot = slot.replace("_", " ")
-        if slot in ("internet", "parking") and domain == "hotel" and not any(item.slot == slot for item in made):
-            cues = words_for()[f"slot:{slot}"] - {
-                "free",
-                "with",
-                "also",
-                "includes",
-                "include",
-                "offers",
-                "provides",
-                "included",
-                "including",
-                "offer",
-            }
-            if value in ("yes", "free") and not cues.isdisjoint(names) and not silent:
+    facilities = [("hotel", slot) for slot in ("internet", "parking")] if "hotel" in searches else []
+    for domain, slot in facilities:
+        if not any(item.slot == slot for item in made):
+            cues = words_for()[f"slot:{slot}"] - _AROUND - {"space", "lot", "car", "connection"}
+            if not cues.isdisjoint(names) and not silent:
                 made.append(Item("inform", domain, slot, "free" if "free" in names else "yes"))
     domain = _domain_of(context, items)
     text = " ".join(names)
     for slot, domains, phrase in _UNMISTAKABLE:
-        if domain in domains and phrase.search(text) and not any(item.kind == "request" and item.slot == slot for item in made):
+        if domain in domains and phrase.search(text) and not any(item.kind in _SAYS and item.slot == slot for item in made):
             made.append(Item("request", domain, slot))
     return made
 

@@ -120,9 +120,13 @@ def _unsaid(context: Context, items: list[Item]) -> str | None:
     # What tells of one slot asks for no other: "price range" beside a value is no question for the price.
     told: frozenset[str] = frozenset()
     told = told.union(*[_told(item) for item in items])
+    spoken = set() if context.before is None else {act.domain for act in context.before.acts} & OWN
+    known = {item.domain for item in items if item.kind != "request"}
     for item in items:
         if item.kind == "request" and (_cues(item) - told).isdisjoint(names):
             return f"request_unsaid: {item.slot}"
+        if item.kind == "request" and spoken and item.domain in OWN and item.domain not in spoken | known:
+            return f"unlabelled: {item.domain}"  # of what it is asked must be said, and no item says it
     return None
 
 
@@ -158,7 +162,9 @@ def _says_nothing(context: Context, names: list[str], place: int) -> bool:
     earlier = names[place - 1] if place else ""
     following = names[place + 1] if place + 1 < len(names) else ""
     if name == "one":
-        return earlier in _BEFORE_ONE or following in _BEHIND_ONE
+        return earlier in _BEFORE_ONE or following in _BEHIND_ONE or following == "more"
+    if name == "more":
+        return earlier == "one" or following in ("info", "information", "details")
     if name in ("anything", "something"):
         return following in _BEHIND_ANY
     if name == "time":
@@ -262,7 +268,9 @@ def beyond(context: Context, items: list[Item]) -> str | None:
             continue
         if accepts and any(offered_value(context.before, value) for value in cell.values):
             continue
+        if "dontcare" not in cell.values and not any((one.domain, one.slot) == (cell.domain, cell.slot) for one in context.view.located):
+            continue  # what comes from elsewhere isn't in the user's words: no wording of them loses it
         if any(_named_before(context, value) for value in cell.values):
-            continue  # what the system named isn't in the user's words: no wording of them loses it
+            continue
         return f"state_beyond_acts: {slot}"
     return None

@@ -25,10 +25,13 @@ def keywords(turn: Draft) -> list[Sentence] | None:
     search = any(not part.place.slot.startswith("book ") for part in informs)
     noun = turn.noun(domain)
     headed = search and (noun != "" or not any(cell[0] == domain for cell in turn.context.state))
+    books = domain in OWN and _BOOKING.search(turn.text) is not None and any(part.place.slot.startswith("book ") for part in informs)
     for part in informs:
         text = turn.worded("key", part)
         if text is None:
             return None
+        if books and part.place.slot == "book people" and domain != "train":
+            text = f"for {part.letter}"
         if not titled and headed and part.place.slot not in ("pricerange", "stars", "food"):
             words.append(noun or _HEADS[domain])
             titled = True
@@ -40,7 +43,7 @@ def keywords(turn: Draft) -> list[Sentence] | None:
     joint = ", " if domain not in OWN or turn.rng.chance(0.4) else " "
     said = joint.join(words)
     first = informs[0]
-    if domain in OWN and _BOOKING.search(turn.text) is not None and any(part.place.slot.startswith("book ") for part in informs):
+    if books:
         said = f"book {said}"
     elif (
         domain in OWN
@@ -170,5 +173,6 @@ def _reasonable(sentence: Sentence) -> bool:
 
 def _reason(turn: Draft, part: Part) -> str | None:
     """A sentence that says why somebody wants or asks for this, None where the bank has none."""
-    told = part.item.value if part.item.kind in ("inform", "check") else ""
-    return turn.pick("why", part.place, told, "" if part.item.kind == "inform" else "ask", part.facts)
+    facility = part.place.slot in ("internet", "parking")
+    told = part.item.value if part.item.kind == "inform" or facility else ""
+    return turn.pick("why", part.place, told, "" if part.item.kind == "inform" or facility else "ask", part.facts)
