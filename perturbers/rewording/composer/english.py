@@ -182,10 +182,21 @@ def _closing(turn: Draft, kinds: set[str]) -> list[Sentence] | None:
     if "thank" in kinds:
         # Who still asks gives thanks for what is to come, and never for what is settled.
         asks = any(item.kind in ("request", "book", "recommend", "goal", "alts") or item.kind == "inform" for item in turn.plan.items)
-        text = turn.pick("thankask" if asks else "thank")
-        if text is None:
+        if "end" in kinds and not asks:
+            ended = turn.said(["thankend"])
+            if ended is None:
+                return None
+            made += ended
+        else:
+            text = turn.pick("thankask" if asks else "thank")
+            if text is None:
+                return None
+            made.append(Sentence(text))
+    elif "end" in kinds:
+        ended = turn.said(["end"])
+        if ended is None:
             return None
-        made.append(Sentence(text))
+        made += ended
     bye = turn.said(["bye"] if "bye" in kinds else [])
     return None if bye is None else made + bye
 

@@ -70,7 +70,7 @@ _END = re.compile(
 )
 _ALL_SAID = re.compile(
     r"\bthat(?: s| is| was| will be| would be| ll be| shall be| should be| about covers| covers) (?:all|it|everything)\b|\bnothing else\b"
-    r"|\b(?:all|everything) i need(?:ed)?\b|\b(?:i m|i am|im) all set\b"
+    r"|\b(?:all|everything)(?: of)?(?: the)?(?: help| info| information)? i need(?:ed)?\b|\b(?:i m|i am|im) all set\b"
     r"|\b(?:do n t|don t|dont|do not) (?:need|have|require|want) any(?:thing)? (?:else|other|more|further)\b"
 )
 #: How goodbye is said; an act alone may stand for the end of a dialogue.
@@ -113,7 +113,8 @@ _UNMISTAKABLE = (
     ("post", STAY, re.compile(r"\bpost ?code\b|\bzip ?code\b")),
     ("phone", STAY | {"taxi"}, re.compile(r"\b(?:phone|telephone|contact) number\b")),
     ("car", frozenset({"taxi"}), re.compile(r"\bcar type\b|\btype of car\b")),
-    ("addr", STAY, re.compile(r"\baddress\b")),
+    ("addr", STAY, re.compile(r"\baddress\b|\bwhere (?:exactly )?(?:is|are) (?:it|they|that|this)\b|\b(?:it|that|this) (?:is )?located\b")),
+    ("type", frozenset({"attraction", "hotel"}), re.compile(r"\b(?:kind|type) of (?:attraction|place|hotel)s?\b|\b(?:attraction|hotel) type\b")),
     ("stars", frozenset({"hotel"}), re.compile(r"\bstar ratings?\b|\bstar of the\b|\bhow many stars\b")),
     ("time", frozenset({"train"}), re.compile(r"\bhow long\b|\btravel times?\b|\bduration\b")),
     ("ticket", frozenset({"train"}), re.compile(r"\bhow much\b|\bprices?\b|\bcosts?\b|\bfare\b")),
@@ -164,6 +165,8 @@ def plan(context: Context) -> Plan | Refusal:
         return settled
     if all(item.kind in _CONTENTLESS for item in settled) and _ASKS.search(text) and not _ALL_SAID.search(text):
         return Refusal("unlabelled: request")
+    if any(item.kind == "request" for item in settled) and _ALL_SAID.search(text) and "?" not in turn.utterance:
+        return Refusal("unlabelled: all")
     items = [_whole(context, item) for item in settled]
     problem = unaccounted(context, items, used) or misplaced(context, items) or beyond(context, items)
     return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed(before), booked)
@@ -309,6 +312,8 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
         made = [*(item for item in made if item.kind not in ("no", "ack")), Item("end")]
     elif kinds & {"thank", "bye"} and not any(item.kind in ("end", "no") for item in made) and _END.search(text) and not content:
         made.append(Item("end"))
+    elif content and kinds & {"declineintent", "select", "right"} and _ALL_SAID.search(text) and not any(item.kind == "end" for item in made):
+        made.append(Item("end"))
     if not any("_" in item.domain or item.kind in ("goal", "right", "select", "alts", "declineintent") for item in items):
         booked = _booking_words(context, items, made, text, offered)
         if isinstance(booked, Refusal):
@@ -432,7 +437,9 @@ def _recovered(context: Context, items: list[Item], used: set[int]) -> list[Item
             or place_of(located.domain, slot) is None
         ):
             continue
-        if (located.domain, located.slot, located.value) in cells or (slot == "type" and located.domain in searches and located.domain == "hotel"):
+        if (located.domain, located.slot, located.value) in cells or (
+            slot == "type" and located.domain in searches and located.domain == "hotel" and _before(context, located) not in _SPOKEN
+        ):
             kind = "inform"
         elif _subject(context, located, asks, talked):
             kind = "about"
@@ -477,6 +484,10 @@ def _town(context: Context, items: list[Item], searches: set[str]) -> list[Item]
 
 #: Words before a town that a place is looked for in.
 _INSIDE = frozenset(["in", "around", "of", "near", "within", "to", "visiting", "visit"])
+
+
+#: Words before what was spoken of already.
+_SPOKEN = frozenset(["the", "that", "this", "my", "our"])
 
 
 def _whole(context: Context, item: Item) -> Item:

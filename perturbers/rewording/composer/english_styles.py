@@ -40,7 +40,7 @@ def keywords(turn: Draft) -> list[Sentence] | None:
         words.append(noun or _HEADS[domain])
     towns = [turn.parts[item] for item in found.items if item.kind == "town"]
     words += [f"in {part.letter}" for part in towns]
-    joint = ", " if domain not in OWN or turn.rng.chance(0.4) else " "
+    joint = ", " if domain not in OWN or books or turn.rng.chance(0.4) else " "
     said = joint.join(words)
     first = informs[0]
     if books:
@@ -50,10 +50,11 @@ def keywords(turn: Draft) -> list[Sentence] | None:
         and len(informs) == 1
         and first.place.slot == "name"
         and first.item.slot not in found.asked
-        and not others & {"request", "yes"}
+        and "request" not in others
         and not turn.offered_name(first)
     ):
-        said = f"info on {turn.noun(domain, first)} {said}".replace("  ", " ")
+        named = "" if noun in first.surface.lower() else turn.noun(domain, first)
+        said = f"info on {named} {said}".replace("  ", " ")
     replies = [Sentence(f"{kind},") for kind in ("yes", "no") if kind in others]
     goals = _bare_goals(turn)
     after = _bare_rest(turn)
@@ -150,7 +151,7 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
     answers = not turn.context.first and all(part.item.slot in turn.plan.asked for part in informs)
     settled = any(item.kind in ("no", "right", "declinebook", "declineintent", "select", "alts") for item in turn.plan.items)
     if informs and not answers and not settled and (not reasons or rng.chance(0.25)):
-        domain = informs[0].place.domain
+        domain = min(informs, key=lambda part: part.item.kind == "town").place.domain
         first = "first" if turn.context.first else ""
         circumstance = turn.pick("circ", Place(domain if domain in OWN else "*", ""), "", first)
         if circumstance is not None:
