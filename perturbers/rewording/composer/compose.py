@@ -80,8 +80,6 @@ def compose(context: Context, who: Speaker, rng: Rng, style: str = "same", found
         made = language.realise(context, plan, who, rng, style)
         if isinstance(made, Refusal):
             problem = made
-            if made.reason == "no_reason":
-                break
             continue
         lacks = certificate.of_text(context, made)
         if lacks is None:

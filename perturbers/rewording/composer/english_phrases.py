@@ -170,7 +170,7 @@ _TALKATIVE = frozenset(["chatty", "indirect", "older"])
 _ANSWERS = frozenset(["short", "say", "bsay"])
 FINITE = re.compile(
     r"\b(?:I|I'[a-z]+|we|we'[a-z]+|it|it's|it'd|it'll|that|that'[a-z]+|there|there'[a-z]+|let's|please|could|can|would|will|is|are|was|do|does|has|have|"
-    r"what|what's|which|how|where|when|find|get|give|tell|let|book|make|put|look|point|show|help|count|send|reserve|suits|works|should)\b",
+    r"what|what's|which|how|where|when|find|get|give|tell|let|book|make|put|look|point|show|help|count|send|reserve|suits|works|should|might|may|mind|jot|fill|share)\b",
     re.IGNORECASE,
 )
 

@@ -310,9 +310,7 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
     made = [*reply, *items]
     if not content and _ALL_SAID.search(text) and not any(item.kind == "end" for item in made):
         made = [*(item for item in made if item.kind not in ("no", "ack")), Item("end")]
-    elif kinds & {"thank", "bye"} and not any(item.kind in ("end", "no") for item in made) and _END.search(text) and not content:
-        made.append(Item("end"))
-    elif content and kinds & {"declineintent", "select", "right"} and _ALL_SAID.search(text) and not any(item.kind == "end" for item in made):
+    elif _ends(kinds, content, text) and not any(item.kind == "end" or (item.kind == "no" and not content) for item in made):
         made.append(Item("end"))
     if not any("_" in item.domain or item.kind in ("goal", "right", "select", "alts", "declineintent") for item in items):
         booked = _booking_words(context, items, made, text, offered)
@@ -323,6 +321,13 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
     if not context.first and ((_PICK.search(text) and offered) or (careless and _ADVISE.search(text))):
         made.append(Item("recommend"))
     return made
+
+
+def _ends(kinds: set[str], content: bool, text: str) -> bool:
+    """Whether a turn of thanks, or one that decides on an offer, says that this is all."""
+    if content:
+        return bool(kinds & {"declineintent", "select", "right"}) and _ALL_SAID.search(text) is not None
+    return bool(kinds & {"thank", "bye"}) and _END.search(text) is not None
 
 
 def _settled(context: Context, items: list[Item], text: str, offered: bool) -> list[Item] | Refusal:
