@@ -163,7 +163,9 @@ def _spans(text: str, acts: tuple[Act, ...], notes: Notes) -> tuple[Span, ...]:
 def _goal(record: dict[str, Any]) -> tuple[Goal | None, list[str]]:
     """The goal, and the domains of its sub-goals, which are [id, domain, slot, value, mentioned]; an empty value asks for the slot."""
     entries = take_if(record, "goal", list)
-    lines = take_if(record, "task description", list) or []
+    # DSTC9 Track 2's English edition has the lines as one text.
+    told = record.get("task description")
+    lines = [told] if isinstance(told, str) else take_if(record, "task description", list) or []
     if entries is None:
         return None, []
     inform: dict[tuple[str, str], dict[str, None]] = {}

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from dialmill.perturbers.translation.certificate import problem
 from dialmill.perturbers.translation.surfaces import find
+from dialmill.pipelines.benchmarks.cross_lingual import cells
 
 from tests.pipelines.tools import plain
+from tests.scoring.making import score
 
 
 def _zipped(path: Path, name: str) -> dict[str, Any]:
@@ -82,3 +84,13 @@ def test_peoples_translations_pass_and_their_values_are_found(real: Path, chines
                         found += find(slot, value, after["text"], "zh") is not None
     assert refused < 0.025 * turns, "some of these are faults of the official text: a wrong time, a number that is missing"
     assert found > 0.9 * values
+
+
+@pytest.mark.parametrize("name", ["multiwoz_zh", "crosswoz_en"])
+def test_the_official_cells_given_as_a_submission_score_full(real: Path, tmp_path: Path, name: str) -> None:
+    gold = tmp_path / "human_val.json.zip"
+    gold.write_bytes((real / f"dstc9_track2/{name}/human_val_data.zip").read_bytes())
+    submission = tmp_path / "submission1.json"
+    submission.write_text(json.dumps(cells.read(str(gold)), ensure_ascii=False), "utf-8")
+    found = score("cross-lingual", gold, submission)["metrics"]
+    assert found["joint accuracy"] == found["slot"]["accuracy"] == found["slot"]["f1"] == 1
