@@ -122,7 +122,12 @@ class Rewriter(Perturber):
 
     def fits(self, text: str, language: str, turn: Turn) -> bool:
         """Whether a composed turn is what the perturber is for, beside the text of its source."""
-        return distance(words(text, language), words(turn.utterance, language)) >= _NEAR
+        made = turn.utterance
+        if language == "zh":
+            # Long names, which stay, would make every wording a near one.
+            for shown in {span.text for span in turn.spans if span.start is not None and span.text}:
+                text, made = text.replace(shown, ""), made.replace(shown, "")
+        return distance(words(text, language), words(made, language)) >= _NEAR
 
     def lends(self, refusal: Refusal) -> bool:
         """Whether a turn that the composer refuses may take the wording of a donor."""
@@ -133,7 +138,7 @@ class Rewriter(Perturber):
         """Rewritten turns, the best first."""
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
-        job = _Job(dialogue, self._find_donors())
+        job = _Job(dialogue, self._find_donors(), self.engine == "compose")
         if self.engine == "llm":
             by_model.prefetch(self.model, self.prompt or self.instruction, [job.task(place) for place in job.users])
         composing = None
@@ -202,8 +207,8 @@ class Rewriter(Perturber):
 class _Job:
     """A dialogue whose user turns are reworded: their views, and all that is known of them where it is asked for."""
 
-    def __init__(self, dialogue: Dialogue, donors: Donors | None) -> None:
-        self._dialogue, self._donors = dialogue, donors
+    def __init__(self, dialogue: Dialogue, donors: Donors | None, composing: bool = False) -> None:
+        self._dialogue, self._donors, self._composing = dialogue, donors, composing
         self._locator = Locator(dialogue)
         self._copies = fingerprint(dialogue) if donors is not None else 0
         self._views: dict[int, View] = {}
@@ -224,6 +229,8 @@ class _Job:
         before = dialogue.turns[place - 1] if place else None
         analysis = Analysis(view, before, state_before(dialogue, place))
         usable = self._donors if speaks_plainly(turn.utterance, analysis.parts, dialogue.language) else None
+        if self._composing and dialogue.language == "zh":
+            usable = None  # what the Chinese composer refuses says more than its labels: a donor would lose that
         said = before.utterance if before else ""
         return Task(view, analysis, usable, self._copies, place == 0, said, words(turn.utterance, dialogue.language))
 

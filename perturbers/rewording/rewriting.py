@@ -311,6 +311,8 @@ _QUESTION = re.compile(r"([^，,。？！?!；]+)[？?]\s*$")
 #: A clause that asks with ceremony already, or that no such opening goes with; and a text in which another clause does.
 _ASKS = re.compile(r"问|告诉|知道|帮|麻烦|请|^[那再还]|推荐|^是吗|了解|^对吗|可以吗|好吗|行吗|怎么样呢")
 _ASKED = re.compile(r"请问|想问|想知道|麻烦问|咨询")
+#: What may stand before a question that is opened so: nothing, a sentence, or a word or two at its beginning ("好的，").
+_BEFORE_QUESTION = re.compile(r"^(?:[^，,]{0,4}[，,])?$|[。！？!?]\s*$")
 #: Questions that go with "请问" alone.
 _PARTICLE = re.compile(r"[吗么呢不]$")
 
@@ -318,7 +320,7 @@ _PARTICLE = re.compile(r"[吗么呢不]$")
 def _bare_question(text: str, language: str) -> tuple[int, tuple[str, ...]]:
     """Where a Chinese question clause begins that ends the text and asks without ceremony, and what may open it (nothing where there is none)."""
     match = _QUESTION.search(text) if language == "zh" else None
-    if match is None or _ASKS.search(match[1]) or _ASKED.search(text):
+    if match is None or _ASKS.search(match[1]) or _ASKED.search(text) or not _BEFORE_QUESTION.search(text[: match.start(1)]):
         return 0, ()
     openings = _said(language, "ask")
     return match.start(1), tuple(one for one in openings if one.startswith("请问")) if _PARTICLE.search(match[1]) else openings

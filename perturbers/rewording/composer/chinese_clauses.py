@@ -164,6 +164,8 @@ def clauses(text: str, marks: Sequence[Mark]) -> list[Clause]:
     found: list[Clause] = []
     start = 0
     for end, stop in [*cuts, (len(text), len(text))]:
+        while start < end and text[start].isspace():
+            start += 1
         inside = tuple(mark for mark in marks if start <= mark.start and mark.end <= end)
         words: list[Word] = []
         reached = start
@@ -180,11 +182,15 @@ def clauses(text: str, marks: Sequence[Mark]) -> list[Clause]:
 def parted_at(clause: Clause, last: int) -> tuple[Clause, Clause] | None:
     """A clause parted behind the word `last` into what leads to it and itself; None where that is no place to part it."""
     words = clause.words
+    # "吃完|饭我想找": what leads to the clause goes on behind the word that is unknown.
+    last = next((place for place in range(last, min(last + 3, len(words) - 1)) if words[place + 1].text in kinds()["starters"]), last)
     if last + 1 >= len(words) or words[last + 1].text not in kinds()["starters"] or words[last].text in kinds()["starters"]:
         return None
     if words[0].text in ("我", "我们") and words[last].text[-1] not in "完后了束":
         return None  # "我一会|要去": the subject goes with what follows
     end = words[last].end
+    if not kinds()["near"].isdisjoint(word.text for word in words[: last + 1]):
+        return None  # "在酒店的周边|找一家": where, and no circumstance
     if words[last].text[-1] not in kinds()["leading"] or words[last + 1].start != end or any(mark.start < end for mark in clause.marks):
         return None
     return Clause(clause.start, end, end, words[: last + 1], ()), Clause(end, clause.end, clause.stop, words[last + 1 :], clause.marks)
@@ -197,7 +203,7 @@ def company_of(clause: Clause, unknown: Sequence[int]) -> list[int] | None:
         return None
     place = unknown[0]
     if words[place].text in kinds()["group"]:
-        return [place]
+        return None if {"爱", "喜欢", "都"} & set(clause.texts) else [place]
     if words[place].text not in kinds()["person"]:
         return None
     first = place - 1

@@ -25,15 +25,13 @@ _NEEDS_NAME = re.compile(r"(?:[从离到给把跟去往进住坐了找评]|在(?
 #: A frame with a lead of its own ("该吃饭了，…").
 _LED = re.compile(r"[^{]*，|[^{]*还没|[^{]*没着落")
 #: "哪儿有" before a noun phrase that begins with 有.
-DOUBLED = re.compile(r"(?<![还没])有有(?!没)")
+DOUBLED = re.compile(r"(?<![还没])有有(?!没)|(?<=有没)有有")
 #: A request that doesn't follow "还想问一下".
-NO_QUESTION = re.compile(r"想|能|说|看|给|我|不知|不晓|帮|麻烦|快|报")
-#: Words of an acknowledgement that makes the best of bad news.
-RESIGNED = frozenset(["好吧", "那好吧", "没关系", "没事", "哎", "唉", "行吧", "这样", "这样啊", "也行", "也好", "没关系的"])
+NO_QUESTION = re.compile(r"想|能|说|看|给|我|不知|帮|麻烦|方便|请|发|把|告诉|介绍")
+#: What a search begins with a second time after "我想…的" that was kept before it.
+DOUBLED_WISH = re.compile(r"^(?:想(?=找|去)|我想(?=找))")
 #: How a turn goes on after an acknowledgement of its own.
-DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成)，")
-#: Kinds of clauses that may give a reason of their own.
-_UNMOTIVATED = frozenset({"ask", "open", "rev", "say", "nearopen", "taxi", "taxiask", "metro", "trip", "plan", "askframe"})
+DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成|嗯嗯)，")
 #: Kinds of items that are about the turn's domain.
 ABOUT = frozenset({"find", "ask", "askfac", "answer", "inform", "facility", "pick", "check"})
 #: How often all wishes come before the noun that they are about.
@@ -42,6 +40,11 @@ REVERSED = 0.28
 DIRECT = 0.75
 #: How often two requests are two questions and no list.
 APART = 0.6
+
+
+#: Kinds of clauses that a reason may stand before, and what it begins with itself.
+_REASONED = frozenset({"ask", "open", "rev", "nearopen", "taxi", "metro", "metroask", "trip", "askframe", "moreask", "moreyes", "moreopen", "say"})
+_WISHES = re.compile(r"我|想|是这样的|不知道你|有件事|还")
 
 
 class NoClause(Exception):
@@ -69,6 +72,8 @@ class Draft:
     style: str
     ranges: list[tuple[int, int]] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
+    reasoned: bool = False
+    avoided: tuple[re.Pattern[str], ...] = ()
 
     @property
     def source(self) -> str:
@@ -114,13 +119,16 @@ class Draft:
             options = terse.options(kind, domain, slot, value, tag, facts) or options
         if nameless:
             options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
+        if kind == "ask" and self.style != "less":
+            options = [clause for clause in options if "terse" not in clause.voices] or options
         if led:
             options = [clause for clause in options if not _LED.match(clause.text)] or options
         if self.style == "less" and options:
             options = _shortest(options)
-        if self.style == "more" and kind in _UNMOTIVATED:
-            # A reason stands before it: a voiced clause may bring another one of its own.
-            options = [clause for clause in options if not clause.voices] or options
+        if self.reasoned and kind in _REASONED:
+            # A reason stands before it: "我想…，我想…" says the same twice.
+            options = [clause for clause in options if not _WISHES.match(clause.text)] or options
+            options = [clause for clause in options if not any(words.search(clause.text) for words in self.avoided)] or options
         chosen = self.who.choose(self.rng, options)
         if chosen is None:
             raise NoClause(f"{kind} {domain} {slot}".strip())

@@ -33,6 +33,10 @@ from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Ref
 from dialmill.schemas import Act, Turn
 
 
+#: What an acknowledgement may do, by kinds of ``composing.tsv``; the first that fits.
+MANNERS = ("agree", "resigned", "nomatter", "wonder", "affirm", "know")
+
+
 class Reading:
     """A turn being read.
 
@@ -135,12 +139,14 @@ class Reading:
                     places |= covered(words, table("head_words").get(domain, ()))[0]
             else:
                 places |= covered(words, kinds()["other"])[0]
-        if self.selects:
+        if self.selects or self._several_offered():
             places |= covered(words, kinds()["pick"])[0]
         if any(mark.act is not None and mark.act.slot in NAME_SLOTS for mark in clause.marks):
             places |= {place for place, word in enumerate(words) if word.text in kinds()["choose"]}
         if self.domain == "天气":
             places |= covered(words, ("那天", "当天", "那"))[0]
+        if self.domain in ROUTES:
+            places |= covered(words, ("如果", "要是"))[0]
         return places, cues
 
     def _read(self) -> str | None:
@@ -154,23 +160,23 @@ class Reading:
         for clause in self.clauses:
             conditional = bool(kept) and kept[-1].stop == clause.start and not {"如果", "要是", "的话"}.isdisjoint(kept[-1].texts)
             general = None if clause.marks or conditional else self._general(clause)
-            if conditional and not clause.marks and self._general(clause) is not None:
+            if conditional and not clause.marks and (self._general(clause) is not None or not self._known(clause)[1]):
                 kept.append(clause)
                 continue
-            if general == "tag":
-                continue
+            if general == "tag" or (general == "ack" and sure and self._asks(clause)):
+                continue  # "…，是吧？" asks for nothing new
             if general == "react" and (kept or sure):
                 kept.append(clause)  # it is about what was just said
                 continue
             if general is not None:
-                resigned = "".join(clause.texts) if general == "ack" else ""
-                (closings if general in ("thank", "bye", "done") else openings).append(Item(general, value=resigned))
+                manner = self._manner(clause) if general == "ack" else ""
+                (closings if general in ("thank", "bye", "done") else openings).append(Item(general, value=manner))
                 continue
             places, cues = self._known(clause)
             strange = [place for place in range(len(clause.words)) if place not in places]
             if strange:
                 parts = parted_at(clause, strange[-1])
-                if parts is not None and self._safe(parts[0]) and (parts[1].marks or self._known(parts[1])[1]):
+                if parts is not None and self._safe(parts[0]) and (parts[1].marks or len(self._known(parts[1])[0]) == len(parts[1].words)):
                     kept.append(parts[0])
                     clause = parts[1]
                     places, cues = self._known(clause)
@@ -186,7 +192,11 @@ class Reading:
                 {"推荐", "找", "介绍", "告诉", "行", "可以", "说", "查", "发"}
             )
             opinion = texts & kinds()["opinion"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "哪家", "哪里"})
-            aside = not clause.marks and not cues and self._says_more(clause)
+            searching = not texts.isdisjoint({"推荐", "介绍", "找", "找个", "找一个", "找一家"})
+            aside = not clause.marks and not cues and ((self._says_more(clause) and not searching) or self._asks_of_offer(clause))
+            if cues and not clause.marks and not unknown and self._beside(clause, cues):
+                kept.append(clause)  # "会不会冷，温度多少": a question of its own beside the one that is labelled
+                continue
             if not unknown and not foreign and not clause.marks and not cues and (choosing or opinion or aside):
                 kept.append(clause)  # "就这家吧": a choice by pronoun stays as it stands
             elif not unknown and not foreign:
@@ -199,9 +209,34 @@ class Reading:
                 kept.append(clause)
         return self._assemble(sure, kept, openings, closings, cued, told)
 
+    def _manner(self, clause: Clause) -> str:
+        """What an acknowledgement does: one of `MANNERS`, "" for one that only goes on. "好的" agrees where the system asks."""
+        texts = set(clause.texts)
+        if {"是", "这样", "的"} <= texts:
+            return ""  # "是这样的，我想…" opens what follows
+        found = next((manner for manner in MANNERS if covered(clause.words, kinds()[manner])[1]), "")
+        before = self.context.before.utterance.rstrip() if self.context.before is not None else ""
+        asked = before.endswith(("？", "?", "吗", "么", "不")) or not {"可以不", "怎么样", "行吗", "可以吗"}.isdisjoint(before.split("，"))
+        return "agree" if not found and asked and texts & {"好", "好的", "好嘞", "好滴", "好哒", "好咧", "那好", "嗯嗯", "嗯"} else found
+
     def _safe(self, clause: Clause) -> bool:
         """Whether no cue of a labelled request stands in what comes before a clause's own beginning."""
         return not any(covered(clause.words, table("request_cues").get(act.slot or "", (act.slot or "",))[:3])[1] for act in self.requests)
+
+    def _asks_of_offer(self, clause: Clause) -> bool:
+        """Whether a clause asks about what was offered ("这家店可以么") and asks for nothing that a label has."""
+        texts = set(clause.texts)
+        return self._asks(clause) and bool(texts & kinds()["offered"]) and texts.isdisjoint(kinds()["search"] - {"我想", "想"})
+
+    def _beside(self, clause: Clause, cues: dict[str, set[str]]) -> bool:
+        """Whether a clause has every-day words of a request alone, and another clause of the turn asks for the same by its name."""
+        if not self._weak(cues):
+            return False
+        for slot in cues:
+            strong = table("request_cues").get(slot, (slot,))[:3]
+            if kinds()["judging"].isdisjoint(clause.texts) or not any(other is not clause and covered(other.words, strong)[1] for other in self.clauses):
+                return False
+        return True
 
     def _weak(self, cues: dict[str, set[str]]) -> bool:
         """Whether the cues in a clause that says something else are words of every day, met elsewhere in the turn in better form."""
@@ -225,7 +260,7 @@ class Reading:
         if texts <= groups["react"]:
             return "react"
         if texts & groups["nothing"] and texts & groups["matters"] and texts <= groups["done"]:
-            return "done"
+            return "ack" if "".join(clause.texts) in ("没问题", "没有问题") else "done"
         return None
 
     def _assemble(
@@ -257,17 +292,20 @@ class Reading:
             return content
         if self.domain in ROUTES and any(not set(table("head_words")[self.domain]).isdisjoint(clause.texts) for clause in kept):
             return "search_in_parts"
-        if any(item.kind == "find" for item in content):
+        if any(item.kind in ("find", "pick") for item in content):
             heads = set(table("head_words").get(self.domain, ()))
             searching = {"推荐", "介绍", "找", "找个", "找一个", "找家", "找一家", "找部"}
             for clause in kept:
+                if not kinds()["ofthose"].isdisjoint(clause.texts):
+                    return "choice_in_parts"
                 if clause.marks and not (heads | kinds()["requesting"]).isdisjoint(clause.texts):
                     return "search_in_parts"
-                if not searching.isdisjoint(clause.texts) or (clause not in position and self._asks(clause)):
+                told_after = clause not in position and (self._asks(clause) or not heads.isdisjoint(clause.texts))
+                if not searching.isdisjoint(clause.texts) or told_after:
                     return "search_in_parts"
-        if self.company:
+        if self.company and not any(clause.start <= self.company[0][0] < clause.end for clause in kept):
             items.append(Item("with", start=self.company[0][0], end=self.company[0][1]))
-        if len(self.company) > 1:
+        if len(self.company) > 1 or (self.company and any(not (kinds()["person"] | kinds()["people"]).isdisjoint(clause.texts) for clause in kept)):
             return "company"
         items += content
         for clause in sorted(kept):
@@ -367,10 +405,8 @@ class Reading:
                 items.append(Item("pick", self.domain))
             elif not anchor:
                 items.append(Item("near", self.domain))
-        elif constraints and not self.anchored and offered and set(words) & {"哪家", "哪个", "哪一家", "哪一个", "哪几家", "哪几个", "谁家"}:
-            before = self.context.before
-            names = {act.value for act in before.acts if act.slot in NAME_SLOTS and act.domain == self.domain} if before is not None else set()
-            if len(names) > 1:
+        elif constraints and not self.anchored and offered and set(words) & kinds()["pick"] - {"中"}:
+            if self._several_offered():
                 items.append(Item("pick", self.domain))
         slots_ = {mark.act.slot for mark in constraints if mark.act is not None}
         if self.domain not in TRIPS and len(slots_) == 1 and slots_ <= QUALIFIERS and not name_asked and (question or self.requests) and offered:
@@ -384,10 +420,15 @@ class Reading:
             again = "再" in words and any(act.domain == self.domain and act.slot in NAME_SLOTS for turn in self._earlier() for act in turn.acts)
             if again:
                 return "another"
-            if not looking and not name_asked and not self.selects:
+            if not looking and not self.selects and not (name_asked and (constraints or facilities)):
                 return "constraint_without_search"
+            if not self.context.first and kinds()["picking"] & set(words) and not self._says(table("head_words").get(self.domain, ())):
+                if not any(item.kind == "pick" for item in items):
+                    return "choice_of_the_offered"
             items.append(Item("find", self.domain))
         elif constraints or (facilities and not about):
+            if any(self._asks(clause) for clause in sure if clause.marks):
+                return "question_on_offer"
             items.append(Item("answer", self.domain))
         for act in self.requests:
             slot = act.slot or ""
@@ -401,7 +442,10 @@ class Reading:
                     return "facility_not_said"
                 items.append(Item("askfac", act.domain, slot, "", mark_.start, mark_.end))
             elif slot in cued:
-                items.append(Item("ask", act.domain, slot))
+                others = slot.startswith("周边") and any(
+                    not kinds()["other"].isdisjoint(clause.texts) and covered(clause.words, table("request_cues").get(slot, ()))[1] for clause in sure
+                )
+                items.append(Item("ask", act.domain, slot, "other" if others else ""))
             else:
                 return f"request_not_said: {slot}"
         if self.domain == "天气":
@@ -421,7 +465,14 @@ class Reading:
         """Whether the turn answers what the system asked and searches for nothing itself."""
         before = self.context.before
         asked = before is not None and before.utterance.rstrip().endswith(("？", "?", "呢", "吗", "么", "吗？"))
+        if looking and not self._says({"推荐", "介绍", "找", "找个", "找一个", "找一家", "有没有", "求", *table("head_words").get(self.domain, ())}):
+            looking = False  # "我想要标准间" answers "您想要大床房还是标准间？"
         return asked and not looking and not self.requests
+
+    def _several_offered(self) -> bool:
+        """Whether the system turn before names several things of the turn's domain."""
+        before = self.context.before
+        return before is not None and len({act.value for act in before.acts if act.slot in NAME_SLOTS and act.domain == self.domain}) > 1
 
     def _earlier(self) -> list[Turn]:
         found: list[Turn] = []

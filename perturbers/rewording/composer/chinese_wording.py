@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 
 from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.core.tokens import tokens
 from dialmill.perturbers.rewording.composer.bank import Speaker
 from dialmill.perturbers.rewording.composer.chinese_clauses import FACILITY, NAME_SLOTS, PRICES, QUALIFIERS, kinds, table, words_in
 from dialmill.perturbers.rewording.composer.chinese_draft import (
@@ -20,11 +19,11 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
     DIRECT,
     DOUBLE,
     DOUBLED,
+    DOUBLED_WISH,
     ENDS,
     FIRST,
     MEASURES,
     NO_QUESTION,
-    RESIGNED,
     REVERSED,
     SIGNS,
     Draft,
@@ -35,6 +34,8 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
     put,
     shape,
 )
+from dialmill.perturbers.rewording.composer.chinese_longer import Longer, Question, around_once
+from dialmill.perturbers.rewording.composer.chinese_reading import MANNERS
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Placed, Plan, Refusal
 
 
@@ -51,45 +52,62 @@ class _Wording:
             self.domain = item.domain
         self.asks = draft.of("ask")
         self._said = False
+        self.led = False
+        self.longer: Longer | None = None
 
     # What is said, one segment after the other; a segment ends in a sign or in none.
 
     def segments(self) -> list[str]:
         """The segments of the turn."""
         draft = self.draft
-        segments: list[str] = []
         keeps = draft.of("keep")
         general = not (draft.of("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac", "check") or keeps)
         if draft.style == "less" and not any(self._needed(item) for item in keeps):
             keeps = []
-        if draft.of("greet") and draft.style != "less":
-            segments.append(draft.pick("greet"))
-        if draft.of("ack", "react") and not draft.context.first and (draft.style != "less" or (general and not draft.of("thank", "bye", "done"))):
-            resigned = any(item.value in RESIGNED for item in draft.of("ack"))
-            before = draft.context.before.utterance if draft.context.before is not None else ""
-            facts = frozenset({"num"}) if re.search(r"\d{3}", before) else frozenset()
-            kind = "react" if draft.of("react") else "acksad" if resigned and draft.plan.failed else "ack"
-            segments.append(draft.pick(kind, facts=facts))
+        segments = self._opening(general)
         leading = [item for item in keeps if item.slot == "before"]
+        led = bool(leading) and draft.source[leading[-1].end : leading[-1].end + 1] not in SIGNS
+        segments += [self._kept(item) for item in leading]
+        self.led = bool(leading)
+        if draft.style == "more" and not general:
+            self.longer = Longer(draft, self.domain)
+        segments += [draft.value(item) + ("，" if draft.style == "less" else "一起，") for item in draft.of("with")]
         core = self._core()
         self._said = bool(core)
-        led = bool(leading) and draft.source[leading[-1].end : leading[-1].end + 1] not in SIGNS
-        kept = [self._kept(item) for item in leading]
-        if draft.style == "more" and core and led:
-            kept.insert(len(kept) - 1, self._reason())
-        segments += kept
-        if draft.style == "more" and core and not led:
-            segments.append(self._reason())
-        segments += [draft.value(item) + "一起，" for item in draft.of("with")]
+        if led and core and draft.style == "same":
+            core[0] = DOUBLED_WISH.sub("", core[0])
         segments += core
-        if draft.style == "more" and core and draft.of("find") and self.rng.chance(0.3) and draft.has("aside", self.domain):
-            segments.append(draft.pick("aside", self.domain) + "。")
+        if self.longer is not None:
+            segments += self.longer.behind("".join(core))
+            if not core or not self.longer.used:
+                raise NoClause("reason")
+        elif draft.style == "more":
+            raise NoClause("reason")
         segments += [self._kept(item) for item in keeps if item.slot == "after"]
         segments += self._closing(general) or []
         if draft.of("ack", "react") and len(segments) > 1:
             segments = [segment if place == 0 else DOUBLE.sub("", segment) for place, segment in enumerate(segments)]
-        if draft.style == "more" and not core:
-            raise NoClause("reason")
+        return segments
+
+    def _opening(self, general: bool) -> list[str]:
+        """Greeting and acknowledgement."""
+        draft = self.draft
+        segments: list[str] = []
+        if draft.of("greet") and draft.style != "less":
+            segments.append(draft.pick("greet"))
+        if not draft.of("ack", "react") or draft.context.first:
+            return segments
+        manners = [item.value for item in draft.of("ack")]
+        manner = next((manner for manner in MANNERS if manner in manners), "")
+        alone = general and not draft.of("thank", "bye", "done")
+        if draft.style == "less" and not alone and manner not in ("agree", "resigned"):
+            return segments  # who is brief goes on at once; what agrees is said
+        before = draft.context.before.utterance if draft.context.before is not None else ""
+        facts = frozenset({"num"}) if re.search(r"\d{3}", before) else frozenset()
+        if draft.of("react") and manner not in ("agree", "resigned"):
+            segments.append(draft.pick("react", facts=facts))
+        else:
+            segments.append(draft.pick("ack", tag=manner, facts=facts))
         return segments
 
     def _needed(self, item: Item) -> bool:
@@ -100,6 +118,8 @@ class _Wording:
         if any(located.start >= item.start and located.end <= item.end for located in self.draft.context.view.located):
             return True
         words = {word.text for word in words_in(self.draft.source, item.start, item.end)}
+        if any(char.isdigit() for char in source[item.start : item.end]) or any(word[0] in "更最" for word in words) or words & kinds()["thank"]:
+            return True
         return bool(words & (kinds()["ban"] | {"就", "选", "定", "去", "行", "可以", "住", "吃"}))
 
     def _kept(self, item: Item) -> str:
@@ -112,7 +132,7 @@ class _Wording:
         if draft.of("thank"):
             if general or not self._said:
                 found.append(draft.pick("thankend" if draft.of("done") else "thank") + "。")
-            elif draft.style != "less":
+            else:
                 return [draft.pick("thankmid"), *(draft.pick("bye") + "。" for _ in draft.of("bye")[:1])]
         elif draft.of("done"):
             found.append(draft.pick("done") + "。")
@@ -124,9 +144,10 @@ class _Wording:
         """What the turn is about."""
         ways = {"出租": self._taxi, "地铁": self._metro, "天气": self._weather, "火车": self._trip, "飞机": self._trip}
         if self.domain in ways:
-            return ways[self.domain]()
+            return self._reason() + ways[self.domain]()
         draft = self.draft
         segments, name = self._named()
+        segments += self._reason()
         wishes = self._wishes()
         if draft.of("pick"):
             segments.append(self._picked(wishes))
@@ -145,6 +166,9 @@ class _Wording:
             segments += [self._tail()] if draft.of("find", "pick") else self._requests(name)
         return segments
 
+    def _reason(self) -> list[str]:
+        return self.longer.before() if self.longer is not None else []
+
     def _named(self) -> tuple[list[str], str]:
         """What is said of a name before anything else, and the name where a request is to show it."""
         draft = self.draft
@@ -155,8 +179,6 @@ class _Wording:
                 segments.append(put(draft.pick("plan", item.domain), N=draft.value(item)))
             elif item.kind == "choose":
                 segments.append(put(draft.pick("choose"), N=draft.value(item)))
-            elif self.asks and self.rng.chance(0.25) and draft.style == "same":
-                segments.append(put(draft.pick("topic"), N=draft.value(item)))
             else:
                 name = draft.value(item)
         return segments, name
@@ -222,7 +244,7 @@ class _Wording:
                 mods.append(put(draft.pick("mod", domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
             else:
                 rest.append(wish)
-        phrase = ("、" if rng.chance(0.75) else "，").join(mods) + "的" + noun if mods else noun
+        phrase = "、".join(mods) + "的" + noun if mods else noun
         return phrase, head or noun, rest
 
     def _search(self, wishes: list[Wish]) -> str:
@@ -240,6 +262,8 @@ class _Wording:
         phrase, noun, rest = self._noun(wishes)
         says = [self._say(wish) for wish in rest]
         facts = frozenset() if says else frozenset({"ns"})
+        if self.longer is not None and self.longer.reworded:
+            return _close(put(self.longer.open(facts), C="一" + measure, M=measure, H=noun, NP=phrase), says)
         if near:
             anchor = draft.value(near[0]) if near[0].shown else ("这" if rng.chance(0.5) else "它")
             text = draft.pick("nearopen", domain, facts=facts)
@@ -248,7 +272,7 @@ class _Wording:
         else:
             anchor = ""
             text = draft.pick(
-                "open", domain, tag="later" if self._searched() else "first", facts=facts, led=bool(draft.of("keep")) or draft.style == "more"
+                "open", domain, tag="later" if self._searched() else "first", facts=facts, led=self.led or draft.style == "more"
             )
         return _close(put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
 
@@ -268,9 +292,11 @@ class _Wording:
         near = draft.of("near")
         parts = [put("{N}附近", N=draft.value(near[0]) if near[0].shown else "")] if near else []
         head = next((wish for wish in wishes if draft.has("headof", self.domain, wish.slot)), None)
-        parts.append(head.text if head is not None else self._head())
+        noun = head.text if head is not None else self._head()
+        parts.append("找" + noun if self.led or draft.of("with") else noun)
         parts += [self._say(wish) for wish in wishes if wish is not head]
-        return (" " if self.rng.chance(0.5) else "，").join(parts) if len(parts) > 1 else "找" + parts[0]
+        joint = " " if self.rng.chance(0.5) and not (self.led or draft.of("with")) else "，"
+        return joint.join(parts) if len(parts) > 1 else "找" + parts[0].removeprefix("找")
 
     def _picked(self, wishes: list[Wish]) -> str:
         draft = self.draft
@@ -311,54 +337,58 @@ class _Wording:
     def _requests(self, name: str) -> list[str]:
         draft, rng = self.draft, self.rng
         point = name or self._pointed(not draft.of("choose", "topic", "plan"))
-        asks = [("ask", item) for item in self.asks]
         nouns = [item for item in draft.of("askfac") if manner_of(draft.source[item.start : item.end]) == "noun"]
         others = [item for item in draft.of("askfac") if item not in nouns]
-        questions: list[tuple[str, str, frozenset[str], str]] = [(item.domain, item.slot, frozenset(), "") for _, item in asks]
+        questions = [Question(item.domain, item.slot, tag=item.value) for item in self.asks]
         if nouns:
             texts = [draft.value(item) for item in nouns]
-            questions.append(("酒店", "设施", frozenset({"noun"}), listing(texts, rng)))
+            questions.append(Question("酒店", "设施", frozenset({"noun"}), listing(texts, rng)))
         for item in others:
             manner = manner_of(draft.source[item.start : item.end])
-            questions.append(("酒店", "设施", frozenset({manner}), draft.value(item)))
-        if len(questions) > 1:
-            rng.shuffle(questions)
+            questions.append(Question("酒店", "设施", frozenset({manner}), draft.value(item)))
+        rng.shuffle(questions)
+        questions.sort(key=lambda question: question.around)  # what is around a thing comes last: "评分" behind it would be asked of what is there
+        if self.longer is not None and self.longer.reworded:
+            return [self.longer.ask(questions, point)]
         if draft.style == "less" and len(questions) > 1:
-            words = [self._item(question) for question in questions]
+            words = [question.item(draft) for question in questions]
             return [(point + " " if point else "") + " ".join(words)]
         if len(questions) > 2 or (len(questions) == 2 and not rng.chance(APART)):
-            listed = listing([self._item(question) for question in questions], rng)
-            if "有没有" in listed:
-                return [f"想知道{point}{listed}"]
+            listed = around_once([question.item(draft) for question in questions], rng)
+            if any(question.decides for question in questions):
+                last = "，还有".join(around_once([question.item(draft) for question in some], rng) for some in _parted(questions))
+                return [f"想知道{point}{last}"]
             frame = draft.pick("askframe")
-            if "周边有" in listed or listed.startswith(("附近", "周边")):
+            if listed.startswith(("附近", "周边")):
                 frame = frame.replace("{N:的}", "{N}")
             return [put(frame, N=point, L=listed)]
+        return self._questions(questions, point)
+
+    def _questions(self, questions: Sequence[Question], point: str) -> list[str]:
+        """One question after the other, the thing named in the first."""
+        draft = self.draft
         found: list[str] = []
-        for domain, slot, facts, text in questions:
-            if point:
-                facts = facts | {"n"}
-            clause = put(draft.pick("ask", domain, slot, facts=facts, nameless=not point), N=point, F=text)
+        for question in questions:
+            facts = question.facts | {"n"} if point else question.facts
+            clause = put(draft.pick("ask", question.domain, question.slot, tag=question.tag, facts=facts, nameless=not point), N=point, F=question.text)
             if found:
                 joint = draft.pick("and")
-                if joint.endswith(("一下", "问问", "请教")) and ("，" in clause or NO_QUESTION.match(clause)):
-                    joint = "，还有"
-                stop = "" if joint.endswith(("一下", "问问", "请教")) else "，"
-                found[-1] = found[-1].rstrip(ENDS)
-                clause = joint + stop + clause
+                if joint.endswith(("一下", "问问")):
+                    joint = joint + "，" if "，" not in clause and not NO_QUESTION.search(clause) else "，另外，"
+                else:
+                    joint += "，"
+                if found[-1][-1] in "？?":
+                    joint = joint.removeprefix("，")
+                clause = joint + clause
             found.append(clause)
             point = ""
         return found
 
-    def _item(self, question: tuple[str, str, frozenset[str], str]) -> str:
-        domain, slot, _, text = question
-        return put(self.draft.pick("item", domain, slot), F=text)
-
     def _tail(self) -> str:
         draft = self.draft
-        listed = [self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks]
+        listed = [Question(item.domain, item.slot, tag=item.value).item(draft) for item in self.asks]
         listed += [f"有没有{draft.value(item)}" for item in draft.of("askfac")]
-        return put(draft.pick("asktail"), L=listing(listed, self.rng))
+        return put(draft.pick("asktail"), L=around_once(listed, self.rng))
 
     # Ways to go and weather.
 
@@ -376,7 +406,7 @@ class _Wording:
         elif start or goal:
             raise NoClause("taxi with one end")
         if self.asks:
-            listed = listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
+            listed = listing([Question(item.domain, item.slot).item(draft) for item in self.asks], self.rng)
             segments.append(put(draft.pick("taxiask"), L=listed))
         return segments
 
@@ -402,8 +432,10 @@ class _Wording:
         place = "".join(what)
         if not self.asks:
             return [self._answer(self._wishes())]
+        if self.longer is not None and self.longer.reworded:
+            return [self.longer.ask([Question(item.domain, item.slot) for item in self.asks], place)]
         if len(self.asks) > 1:
-            listed = listing([self._item((item.domain, item.slot, frozenset(), "")) for item in self.asks], self.rng)
+            listed = listing([Question(item.domain, item.slot).item(draft) for item in self.asks], self.rng)
             return [put(draft.pick("askframe"), N=place, L=listed)]
         return [put(draft.pick("ask", "天气", self.asks[0].slot), W=place, N=place)]
 
@@ -438,36 +470,11 @@ class _Wording:
                 segments += self._requests(point)
         return segments
 
-    # Verbosity.
 
-    def _reason(self) -> str:
-        """Why something is wanted or asked, with the comma behind it."""
-        draft = self.draft
-        alone = self._alone()
-        facts = frozenset({"p"}) if alone else frozenset()
-        found: list[tuple[str, str, str]] = []
-        for item in draft.plan.items:
-            if item.kind in ("inform", "ask"):
-                surface = draft.source[item.start : item.end] if item.shown else ""
-                found.append((item.domain, item.slot, "免费" if surface == "免费" else ""))
-            elif item.kind in ("facility", "askfac"):
-                name = draft.source[item.start : item.end].lower()
-                found.append((item.domain, name if draft.has("why", item.domain, name) else "设施", ""))
-        self.rng.shuffle(found)
-        for domain, slot, value in found:
-            if draft.who.options("why", domain, slot, value, facts=facts):
-                return draft.pick("why", domain, slot, value, facts=facts) + "，"
-        raise NoClause("reason")
-
-    def _alone(self) -> bool:
-        """Whether nobody else is named in the dialogue, so that a reason may name somebody."""
-        people = kinds()["person"] | kinds()["group"] | kinds()["people"]
-        for turn in self.draft.context.view.dialogue.turns:
-            if turn.speaker == "user":
-                text = turn.utterance
-                if any(text[start:end] in people for start, end in tokens(text, "zh")):
-                    return False
-        return True
+def _parted(questions: Sequence[Question]) -> list[list[Question]]:
+    """What is asked for by its name, and what is asked with "有没有": no list has both."""
+    groups = [[question for question in questions if question.decides == decides] for decides in (True, False)]
+    return [group for group in groups if group]
 
 
 def _close(text: str, says: Sequence[str]) -> str:
@@ -482,10 +489,13 @@ def _close(text: str, says: Sequence[str]) -> str:
 
 def _politely(draft: Draft, text: str) -> str:
     """The same with 您 where the speaker of the dialogue says so: one word for the whole dialogue."""
-    said = "".join(turn.utterance for turn in draft.context.view.dialogue.turns if turn.speaker == "user")
-    formal, plain = "您" in said.replace("您好", ""), "你" in said.replace("你好", "").replace("谢谢你", "")
+    said = draft.source.replace("您好", "").replace("你好", "")
+    if "您" not in said and "你" not in said:
+        said = "".join(turn.utterance for turn in draft.context.view.dialogue.turns if turn.speaker == "user")
+        said = said.replace("您好", "").replace("你好", "").replace("谢谢你", "")
+    formal, plain = "您" in said, "你" in said
     if formal == plain:
-        formal = draft.who.voice in ("indirect", "older") or ("您" in said and not plain)
+        formal = draft.who.voice in ("indirect", "older")
     return text.replace("你", "您") if formal else text
 
 
