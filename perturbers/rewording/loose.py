@@ -9,6 +9,7 @@ from functools import lru_cache
 from dialmill.perturbers.core.lexicon import rows
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import View
+from dialmill.perturbers.rewording import loose_chinese
 from dialmill.perturbers.rewording.rewriting import Style, style_of
 from dialmill.perturbers.typing.typography import tokenise
 from dialmill.schemas import Edit, Turn, apply_edits
@@ -56,10 +57,13 @@ def wordier(view: View, said: str, rng: Rng) -> Iterator[Turn]:
     """The turn with words around its own, which stay.
 
     Args:
-        view: of the turn; no other language than English has such words.
+        view: of the turn; a Chinese one has its own rules (`loose_chinese`), other languages none.
         said: what was said of the dialogue's variant so far, in lower case: nothing is added a second time.
         rng: of this turn and variant.
     """
+    if view.language == "zh":
+        yield from loose_chinese.wordier(view, said, rng)
+        return
     turn, text = view.turn, view.turn.utterance
     size = len(_WORD.findall(text.lower()))
     if view.language != "en" or not _FEWEST <= size <= _MOST or _CODE.search(text) or not text.strip():

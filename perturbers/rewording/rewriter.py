@@ -122,12 +122,8 @@ class Rewriter(Perturber):
 
     def fits(self, text: str, language: str, turn: Turn) -> bool:
         """Whether a composed turn is what the perturber is for, beside the text of its source."""
-        made = turn.utterance
-        if language == "zh":
-            # Long names, which stay, would make every wording a near one.
-            for shown in {span.text for span in turn.spans if span.start is not None and span.text}:
-                text, made = text.replace(shown, ""), made.replace(shown, "")
-        return distance(words(text, language), words(made, language)) >= _NEAR
+        before, after = bare_words(text, language, turn)
+        return distance(before, after) >= _NEAR
 
     def lends(self, refusal: Refusal) -> bool:
         """Whether a turn that the composer refuses may take the wording of a donor."""
@@ -281,10 +277,19 @@ def words(text: str, language: str) -> list[str]:
     return [char for char in text if char.isalnum()] if language == "zh" else _WORD.findall(text.lower())
 
 
+def bare_words(text: str, language: str, turn: Turn) -> tuple[list[str], list[str]]:
+    """The words of a source and of the turn made of it; in Chinese without the values: long names, which stay, would make any wording a near one."""
+    made = turn.utterance
+    if language == "zh":
+        for shown in sorted({span.text for span in turn.spans if span.start is not None and span.text}, key=len, reverse=True):
+            text, made = text.replace(shown, ""), made.replace(shown, "")
+    return words(text, language), words(made, language)
+
+
 def distance(one: Sequence[str], other: Sequence[str]) -> float:
     """The share of words that two texts don't have in common (0 to 1); never above their edit distance over the longer length."""
     first, second = frozenset(one), frozenset(other)
     return 1 - len(first & second) / max(len(first), len(second), 1)
 
 
-__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "borrow_wording", "distance", "kind_of_turn", "words"]
+__all__ = ["REWRITERS", "Proposal", "Rewriter", "Task", "apply_edits", "bare_words", "borrow_wording", "distance", "kind_of_turn", "words"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, words
+from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, bare_words, borrow_wording, words
 from dialmill.perturbers.rewording.rewriting import Omissions
 from dialmill.schemas import Turn, apply_edits
 
@@ -31,7 +31,8 @@ class Simplification(Rewriter):
     instruction: ClassVar[str] = "Say the same in as few words as possible, as a person in a hurry would type it."
 
     def fits(self, text: str, language: str, turn: Turn) -> bool:
-        return len(words(turn.utterance, language)) <= _MOST * len(words(text, language))
+        before, after = bare_words(text, language, turn)
+        return len(after) <= _MOST * len(before)
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         size = len(task.words)

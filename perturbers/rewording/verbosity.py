@@ -9,7 +9,7 @@ from typing import ClassVar
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording import loose
-from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, borrow_wording, kind_of_turn, words
+from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, bare_words, borrow_wording, kind_of_turn
 from dialmill.schemas import Turn, apply_edits
 
 #: How much longer than the turn a donor is, at least and at most.
@@ -35,7 +35,8 @@ class Verbosity(Rewriter):
             raise OptionError("verbosity: engine=rules has no rules that lengthen a turn; take compose, donors or llm")
 
     def fits(self, text: str, language: str, turn: Turn) -> bool:
-        return len(words(turn.utterance, language)) >= _LONG * len(words(text, language))
+        before, after = bare_words(text, language, turn)
+        return len(after) >= _LONG * len(before)
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         plain = kind_of_turn(task) in ("thank", "yes", "no") or any(signal.kind == "dontcare" for signal in task.view.signals)

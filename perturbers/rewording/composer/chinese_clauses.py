@@ -203,7 +203,8 @@ def company_of(clause: Clause, unknown: Sequence[int]) -> list[int] | None:
         return None
     place = unknown[0]
     if words[place].text in kinds()["group"]:
-        return None if {"爱", "喜欢", "都"} & set(clause.texts) else [place]
+        goes = place + 1 < len(words) and words[place + 1].text in ("想", "要", "去", "一起", "准备", "打算", "出去", "想要", "想去")
+        return [place] if goes else None
     if words[place].text not in kinds()["person"]:
         return None
     first = place - 1

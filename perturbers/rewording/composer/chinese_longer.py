@@ -208,7 +208,11 @@ class Longer:
         if around:
             names = listing([question.slot.removeprefix("周边") for question in around], draft.rng)
             where = draft.rng.choice(("周边", "附近"))
-            there = f"{where}还有哪些其他{names}" if any(question.tag for question in around) else f"{where}{draft.rng.choice(('有哪些', '有什么'))}{names}"
+            there = (
+                f"{where}还有哪些其他{names}"
+                if any(question.tag for question in around)
+                else f"{where}{draft.rng.choice(('有哪些', '有什么'))}{names}"
+            )
             listed = f"{listed}，还有{there}" if listed else there
         for _ in range(8):
             frame = draft.pick("moreask")

@@ -32,7 +32,6 @@ from dialmill.perturbers.rewording.composer.chinese_clauses import (
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Refusal
 from dialmill.schemas import Act, Turn
 
-
 #: What an acknowledgement may do, by kinds of ``composing.tsv``; the first that fits.
 MANNERS = ("agree", "resigned", "nomatter", "wonder", "affirm", "know")
 
@@ -160,7 +159,7 @@ class Reading:
         for clause in self.clauses:
             conditional = bool(kept) and kept[-1].stop == clause.start and not {"如果", "要是", "的话"}.isdisjoint(kept[-1].texts)
             general = None if clause.marks or conditional else self._general(clause)
-            if conditional and not clause.marks and (self._general(clause) is not None or not self._known(clause)[1]):
+            if conditional and not clause.marks and (self._general(clause) is not None or self._weak(self._known(clause)[1])):
                 kept.append(clause)
                 continue
             if general == "tag" or (general == "ack" and sure and self._asks(clause)):
@@ -193,7 +192,8 @@ class Reading:
             )
             opinion = texts & kinds()["opinion"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "哪家", "哪里"})
             searching = not texts.isdisjoint({"推荐", "介绍", "找", "找个", "找一个", "找一家"})
-            aside = not clause.marks and not cues and ((self._says_more(clause) and not searching) or self._asks_of_offer(clause))
+            follows = bool(kept) and kept[-1].stop == clause.start and self._goes_on(kept[-1], clause)
+            aside = not clause.marks and not cues and ((self._says_more(clause) and not searching) or self._asks_of_offer(clause) or follows)
             if cues and not clause.marks and not unknown and self._beside(clause, cues):
                 kept.append(clause)  # "会不会冷，温度多少": a question of its own beside the one that is labelled
                 continue
@@ -223,6 +223,10 @@ class Reading:
         """Whether no cue of a labelled request stands in what comes before a clause's own beginning."""
         return not any(covered(clause.words, table("request_cues").get(act.slot or "", (act.slot or "",))[:3])[1] for act in self.requests)
 
+    def _goes_on(self, kept: Clause, clause: Clause) -> bool:
+        """Whether a clause of every-day words goes on with what was said before it ("收不住了，哪都想去")."""
+        return self.text[kept.end : kept.stop].strip() in ("，", ",") and not self._asks(clause) and kinds()["asking"].isdisjoint(clause.texts)
+
     def _asks_of_offer(self, clause: Clause) -> bool:
         """Whether a clause asks about what was offered ("这家店可以么") and asks for nothing that a label has."""
         texts = set(clause.texts)
@@ -234,7 +238,9 @@ class Reading:
             return False
         for slot in cues:
             strong = table("request_cues").get(slot, (slot,))[:3]
-            if kinds()["judging"].isdisjoint(clause.texts) or not any(other is not clause and covered(other.words, strong)[1] for other in self.clauses):
+            if kinds()["judging"].isdisjoint(clause.texts) or not any(
+                other is not clause and covered(other.words, strong)[1] for other in self.clauses
+            ):
                 return False
         return True
 
@@ -349,7 +355,7 @@ class Reading:
             named = Item("topic", mark.act.domain, "名称", mark.act.value or "", mark.start, mark.end)
             texts = set(clause.texts)
             deciding = texts & kinds()["deciding"]
-            asks = any(covered(clause.words, table("request_cues").get(act.slot or "", ()))[0] for act in self.requests if act.slot not in NAME_SLOTS)
+            asks = any(covered(clause.words, _telling(act.slot or ""))[0] for act in self.requests if act.slot not in NAME_SLOTS)
             if self.anchored:
                 if deciding:
                     return "choice_near"
@@ -405,9 +411,8 @@ class Reading:
                 items.append(Item("pick", self.domain))
             elif not anchor:
                 items.append(Item("near", self.domain))
-        elif constraints and not self.anchored and offered and set(words) & kinds()["pick"] - {"中"}:
-            if self._several_offered():
-                items.append(Item("pick", self.domain))
+        elif constraints and not self.anchored and offered and set(words) & kinds()["pick"] - {"中"} and self._several_offered():
+            items.append(Item("pick", self.domain))
         slots_ = {mark.act.slot for mark in constraints if mark.act is not None}
         if self.domain not in TRIPS and len(slots_) == 1 and slots_ <= QUALIFIERS and not name_asked and (question or self.requests) and offered:
             if not any(act.slot in PRICES for act in self.requests):
@@ -422,10 +427,14 @@ class Reading:
                 return "another"
             if not looking and not self.selects and not (name_asked and (constraints or facilities)):
                 return "constraint_without_search"
-            if not self.context.first and kinds()["picking"] & set(words) and not self._says(table("head_words").get(self.domain, ())):
-                if not any(item.kind == "pick" for item in items):
-                    return "choice_of_the_offered"
+            picking = kinds()["picking"] & set(words) and not self._says(table("head_words").get(self.domain, ()))
+            if picking and not self.context.first and not any(item.kind == "pick" for item in items):
+                return "choice_of_the_offered"
             items.append(Item("find", self.domain))
+            dishes = [act for act in held if act.slot == "推荐菜" and act.domain == self.domain]
+            if dishes and not any(item.slot == "推荐菜" for item in items):
+                # "老妈想吃烤鸭，找家餐馆": the dish stays in its clause, and what is found must have it.
+                items.append(Item("inform", self.domain, "推荐菜", "这道菜" if len(dishes) == 1 else "这些菜"))
         elif constraints or (facilities and not about):
             if any(self._asks(clause) for clause in sure if clause.marks):
                 return "question_on_offer"
@@ -494,6 +503,11 @@ class Reading:
                 return "noun"
         words = {word for clause in asking for word in clause.texts}
         return "it" if words & {"它", "它家", "他家", "他们家", "那里", "这里", "那儿", "这儿", "它的", "他", "她家"} else "bare"
+
+
+def _telling(slot: str) -> Iterable[str]:
+    """The words that tell a request in the clause that has a name: "景点" alone tells no request of what is around it."""
+    return kinds()["near"] if slot.startswith("周边") else table("request_cues").get(slot, ())
 
 
 def read(context: Context) -> Plan | Refusal:

@@ -194,9 +194,10 @@ class _Wording:
             groups.setdefault(item.slot, []).append(item)
         wishes: list[Wish] = []
         for slot, items in groups.items():
-            texts = [draft.value(item) if item.shown else "" for item in items]
+            texts = [draft.value(item) if item.shown else item.value if slot == "推荐菜" else "" for item in items]
             surface = draft.source[items[0].start : items[0].end]
-            wishes.append(Wish(slot, listing(texts, self.rng), shape(slot, surface, len(items), draft.source), tuple(items)))
+            facts = shape(slot, surface, len(items), draft.source) | (frozenset() if items[0].shown else {"it"})
+            wishes.append(Wish(slot, listing(texts, self.rng), facts, tuple(items)))
         nouns = []
         for item in draft.of("facility"):
             text = draft.value(item)
@@ -271,9 +272,7 @@ class _Wording:
                 anchor = "它"
         else:
             anchor = ""
-            text = draft.pick(
-                "open", domain, tag="later" if self._searched() else "first", facts=facts, led=self.led or draft.style == "more"
-            )
+            text = draft.pick("open", domain, tag="later" if self._searched() else "first", facts=facts, led=self.led or draft.style == "more")
         return _close(put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
 
     def _searched(self) -> bool:
@@ -370,7 +369,9 @@ class _Wording:
         found: list[str] = []
         for question in questions:
             facts = question.facts | {"n"} if point else question.facts
-            clause = put(draft.pick("ask", question.domain, question.slot, tag=question.tag, facts=facts, nameless=not point), N=point, F=question.text)
+            clause = put(
+                draft.pick("ask", question.domain, question.slot, tag=question.tag, facts=facts, nameless=not point), N=point, F=question.text
+            )
             if found:
                 joint = draft.pick("and")
                 if joint.endswith(("一下", "问问")):
