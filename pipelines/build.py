@@ -120,7 +120,7 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     learned, learned_counters = training_sample.learn(runner, recipe, job.seed, folder, parsed.main, layout)
     written, side_counters = [*written, learned], [*side_counters, *learned_counters]
     if tuning.wanted(recipe):
-        found, found_counters = tuning.learn(runner, recipe, job.seed, folder, parsed.main)
+        found, found_counters = tuning.learn(runner, recipe, job.seed, folder, parsed.main, layout)
         written, side_counters = [*written, found], [*side_counters, *found_counters]
     paths = runner.combine("find the prepared files", pools.PoolPaths(), runner.flatten("all prepared files", written))
     side = runner.zip_side_inputs("layout and prepared files", layout, paths)
@@ -307,7 +307,7 @@ def _check_readable(job: Job, counters: Counters) -> None:
 
 
 #: Reasons that are no property of a record but of the run: an engine that is broken, a fault of ours.
-_FAILURES = ("perturber_failed", "invalid_record", "asr_failed", "tts_failed")
+_FAILURES = ("perturber_failed", "invalid_record", "asr_failed", "tts_failed", "audio_too_short", "no_speech_engine")
 
 
 def _check_useful(job: Job, counters: Counters) -> None:

@@ -133,6 +133,14 @@ class Perturber(ABC):
         some = list(dialogues) if wanted else []
         return self.with_pools({(request.pool.name, request.source): PoolFile.of_dialogues(request.pool, some) for request in wanted})
 
+    def takes_long(self, language: str) -> bool:
+        """Whether it needs so long for a turn of this language on this machine that a user should be told beforehand how long it will take."""
+        return False
+
+    def seconds_per_turn(self, dialogues: Sequence[Dialogue], seed: int) -> float:
+        """How long it needs for a user turn of these dialogues, measured on them; only asked where it `takes_long`."""
+        return 0.0
+
     def tunable(self) -> bool:
         """Whether it is to be tuned on a sample of what it will perturb, before it does."""
         return False
@@ -346,6 +354,12 @@ class Chain(Perturber):
 
     def with_pools(self, pools: Mapping[tuple[str, str], PoolFile]) -> Chain:
         return dataclasses.replace(self, links=tuple(link.with_pools(pools) for link in self.links))
+
+    def takes_long(self, language: str) -> bool:
+        return any(link.takes_long(language) for link in self.links)
+
+    def seconds_per_turn(self, dialogues: Sequence[Dialogue], seed: int) -> float:
+        return sum(link.seconds_per_turn(dialogues, seed) for link in self.links)
 
     def tunable(self) -> bool:
         return any(link.tunable() for link in self.links)

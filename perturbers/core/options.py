@@ -48,6 +48,10 @@ class OptionError(ValueError):
     """An option that does not exist, or a value out of its range. The message says what is allowed, and what was given."""
 
 
+class UnusableFile(OptionError):
+    """A file or folder that an option names is there and can't be used: the input is at fault, not the option. The message begins with its name."""
+
+
 #: How a user writes an option: of a perturber in the text of ``--with``, of a recipe on the command line.
 PERTURBER, RECIPE = "{called}:{name}={value}", "--set {name}={value}"
 _STATE = "state"

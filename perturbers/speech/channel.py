@@ -9,14 +9,17 @@ A turn goes forward through six files. Each takes what the one before it made, a
     guards.py            whether the transcript is to be believed; if not, the turn begins again with another draw of the noise
     align.py             the turn with the errors as edits, and its spans
 
-Which engines, voices and SNRs these are is decided before (`plan`). Transcripts are kept in the cache by all that decides them.
+Which engines, voices and SNRs these are is decided before (`plan`). Transcripts are kept in the cache by all that decides them. A turn whose audio is
+longer than recognisers take at once goes through in parts, cut at its clauses (`clauses.py`), and comes out joined; audio that is too short to hold
+what was said is not transcribed at all, for a recogniser invents words for it.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -26,10 +29,11 @@ from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.speech import noise
 from dialmill.perturbers.speech.align import apply_transcript
 from dialmill.perturbers.speech.cache import Cache, digest, write_whole
+from dialmill.perturbers.speech.clauses import parts_of
 from dialmill.perturbers.speech.engines import augment
 from dialmill.perturbers.speech.engines import registry as engines
 from dialmill.perturbers.speech.engines.protocol import Asr, Transcript, Tts
-from dialmill.perturbers.speech.errors import SpeechFailed
+from dialmill.perturbers.speech.errors import AudioTooShort, SpeechFailed
 from dialmill.perturbers.speech.forms import fillers
 from dialmill.perturbers.speech.guards import hallucinated
 from dialmill.perturbers.speech.noise import Audio, noise_name
@@ -40,6 +44,13 @@ from dialmill.schemas import Turn
 
 #: Raised whenever the audio of one and the same condition changes.
 _VERSION = 1
+#: Recognisers take 30 s at once; parts of a longer turn are made of so many seconds at most.
+LONGEST, PART = 28.0, 22.0
+#: Audio is too short for what was said below this many seconds, and below so many for each spoken word (Chinese: character): the fastest speech
+#: that is understood has eight words in a second, and recognisers invent words for less.
+_SHORTEST, _WORD = 0.1, 0.06
+#: Samples below this share of the loudest are the silence around the voice; a voice below this level (of 1) says nothing.
+_QUIET, _SILENT = 0.02, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +80,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Transcription:
-    """A transcript, or why there is none: "tts_failed" or "asr_failed"; and the audio, where it was made just now."""
+    """A transcript, or why there is none: "tts_failed", "audio_too_short" or "asr_failed"; and the audio, where it was made just now."""
 
     transcript: Transcript | None
     failure: str | None = None
@@ -95,7 +106,7 @@ def transcribe_turns(
         key: identifies the dialogue and variant; voice, kind of noise and every draw depend on it.
 
     Returns:
-        By the turns' numbers, those with a transcript to be believed, and why the others have none (`tts_failed` or `asr_failed`).
+        By the turns' numbers, those with a transcript to be believed, and why the others have none (`tts_failed`, `audio_too_short` or `asr_failed`).
     """
     channel = open_channel(plan)
     voice, kind = plan.speaker(key)
@@ -154,21 +165,25 @@ class Channel:
         """What the recogniser makes of each text (speakable), one condition each; what is in the cache isn't computed again."""
         keys = [self.key(text, condition) for text, condition in zip(texts, conditions, strict=True)]
         found = [self._cached(key) for key in keys]
-        audios: dict[int, Audio] = {}
+        spoken: dict[int, list[Audio]] = {}
         for place, known in enumerate(found):
             if known is None:
                 try:
-                    audios[place] = self.audio(texts[place], conditions[place])
+                    spoken[place] = self.audios(texts[place], conditions[place])
+                except AudioTooShort:
+                    found[place] = Transcription(None, "audio_too_short")
                 except SpeechFailed:
                     found[place] = Transcription(None, "tts_failed")
-        if audios:
+        if spoken:
             try:
-                transcripts: Sequence[Transcript | None] = self.asr.transcribe(list(audios.values()), self.language)
+                transcripts = iter(self.asr.transcribe([audio for audios in spoken.values() for audio in audios], self.language))
             except SpeechFailed:
-                transcripts = [None] * len(audios)
-            for place, transcript in zip(audios, transcripts, strict=True):
-                if transcript is not None:
-                    found[place] = Transcription(transcript, audio=audios[place])
+                transcripts = iter(())
+            for place, audios in spoken.items():
+                parts = [part for _, part in zip(audios, transcripts, strict=False)]
+                if len(parts) == len(audios):
+                    transcript = _joined(parts, self.language)
+                    found[place] = Transcription(transcript, audio=_one_audio(audios))
                     self.cache.put_json(keys[place], {"text": transcript.text, "nbest": [list(one) for one in transcript.nbest]})
         return [one if one is not None else Transcription(None, "asr_failed") for one in found]
 
@@ -179,13 +194,32 @@ class Channel:
         return Transcription(Transcript(stored["text"], tuple((text, score) for text, score in stored["nbest"])))
 
     def audio(self, text: str, condition: Condition) -> Audio:
-        """The audio that the recogniser gets; `text` is speakable. Room first, then noise, then the microphone and the line,
-        then the effects of `augment`.
+        """`audios` as one."""
+        return _one_audio(self.audios(text, condition))
+
+    def audios(self, text: str, condition: Condition) -> list[Audio]:
+        """The audio that the recogniser gets, in parts that it takes at once; `text` is speakable.
 
         Raises:
             SpeechFailed: the voice engine gave none.
+            AudioTooShort: it gave too little for the text.
         """
-        audio = self.tts.synthesise(text, condition.voice)
+        return [
+            self._recorded(audio, condition if not place else replace(condition, seed=noise_seed(condition.seed, "part", place)))
+            for place, audio in enumerate(self._said(text, condition.voice))
+        ]
+
+    def _said(self, text: str, voice: str) -> list[Audio]:
+        """The text as the voice says it, in parts where it is long."""
+        audio = self.tts.synthesise(text, voice)
+        if voiced(audio) < max(_SHORTEST, _WORD * len(words(text, self.language))):
+            raise AudioTooShort(f"{len(audio) / noise.RATE:.2f} s of audio for {text[:60]!r}")
+        seconds = len(audio) / noise.RATE
+        parts = parts_of(text, self.language, int(seconds / PART) + 1) if seconds > LONGEST else [text]
+        return [audio] if len(parts) == 1 else [one for part in parts for one in self._said(part, voice)]
+
+    def _recorded(self, audio: Audio, condition: Condition) -> Audio:
+        """A voice as it is recorded: room first, then noise, then the microphone and the line, then the effects of `augment`."""
         if condition.reverb:
             audio = noise.reverb(audio, condition.reverb, condition.seed)
         if condition.noise != "none":
@@ -221,6 +255,46 @@ class Channel:
             **_portable(condition),
         }
         write_whole(path.with_suffix(".json"), json.dumps(about, ensure_ascii=False, indent=1).encode() + b"\n")
+
+
+def voiced(audio: Audio) -> float:
+    """How long a voice is heard, in seconds: the audio without the silence around it, 0 where it is silent all through."""
+    import numpy as np
+
+    loudest = float(np.abs(audio).max()) if len(audio) else 0.0
+    if loudest < _SILENT:
+        return 0.0
+    heard = np.flatnonzero(np.abs(audio) > _QUIET * loudest)
+    return float(heard[-1] + 1 - heard[0]) / noise.RATE
+
+
+def timed(plan: Plan, texts: Sequence[str]) -> float:
+    """Seconds that a turn takes, measured on some (as written) once the engines are loaded; nothing is taken from the cache of transcripts."""
+    channel = replace(open_channel(plan), cache=Cache(None))
+    said = [speakable(text, plan.language) for text in texts]
+    conditions = [Condition(plan.voices[0], "white", 10.0, noise_seed("timed", place)) for place in range(len(said))]
+    channel.transcribe(said[:1], conditions[:1])
+    began = time.perf_counter()
+    channel.transcribe(said, conditions)
+    return (time.perf_counter() - began) / len(said)
+
+
+def _one_audio(audios: Sequence[Audio]) -> Audio:
+    import numpy as np
+
+    return audios[0] if len(audios) == 1 else np.concatenate(audios)
+
+
+def _joined(parts: Sequence[Transcript], language: str) -> Transcript:
+    """The transcript of a turn from those of its parts: the best of each, then the second of each, with the mean of their scores."""
+    if len(parts) == 1:
+        return parts[0]
+    blank = "" if language == "zh" else " "
+    nbest = tuple(
+        (blank.join(text for text, _ in ranked if text), sum(score for _, score in ranked) / len(ranked))
+        for ranked in zip(*(part.nbest for part in parts), strict=False)
+    )
+    return Transcript(blank.join(part.text for part in parts if part.text), nbest)
 
 
 def _portable(condition: Condition) -> dict[str, object]:

@@ -13,5 +13,9 @@ class SpeechFailed(RuntimeError):
     """An engine failed on one utterance, after its retries. It costs the turn, not the run."""
 
 
+class AudioTooShort(SpeechFailed):
+    """A voice engine gave less audio than the text can be said in, or silence."""
+
+
 class PointMissing(EngineMissing):
     """The engines are here, and nobody has measured which noise gives the WER asked for."""

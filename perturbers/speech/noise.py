@@ -13,6 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dialmill.perturbers.core.options import UnusableFile
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -99,8 +101,14 @@ def _overlay(random: Any, samples: int, pool: Audio, speakers: int) -> Audio:
     return mixed
 
 
+#: A recording below this level (standard deviation, of 1; three steps of 16 bits) is silent, also in parts: 20 ms at a time.
+_SILENCE = 1e-4
+#: Seconds of noise that a recording must have besides silence.
+_LEAST_NOISE = 0.1
+
+
 def recording(samples: int, seed: int, folder: str) -> Audio:
-    """A stretch of one of the recordings in `folder`, from a random place, repeated where it is too short."""
+    """A stretch of one of the recordings in `folder`, from a random place, repeated where it is too short; its silent parts are left out."""
     import numpy as np
 
     files = recordings(folder)
@@ -134,9 +142,53 @@ def noise_name(kind: str) -> str:
     return f"recordings {hasher.hexdigest()[:24]}"
 
 
+def check_recordings(folder: str) -> None:
+    """Raises `UnusableFile`, naming the first, where a folder has no recordings or one of them can't be read or is silent."""
+    _check_recordings(folder, tuple((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in _found(folder)))
+
+
+def _found(folder: str) -> list[Path]:
+    try:
+        return recordings(folder)
+    except FileNotFoundError as error:
+        raise UnusableFile(f"{error}; noise needs a folder with some") from None
+
+
+@lru_cache(maxsize=64)
+def _check_recordings(folder: str, state: tuple[tuple[str, int, int], ...]) -> None:
+    """As `check_recordings`, once for each state of the files."""
+    for path, _, _ in state:
+        try:
+            audio = read(Path(path))
+        except (OSError, ValueError) as error:
+            told = str(error)
+            raise UnusableFile(told if path in told else f"{path} is not readable audio: {told}") from None
+        if not len(audio):
+            raise UnusableFile(f"{path} is empty: it has no samples")
+        heard = len(audible(audio)) / RATE
+        if not heard:
+            raise UnusableFile(f"{path} is silent, so that it is no noise; take it out of {folder}")
+        if heard < _LEAST_NOISE:
+            raise UnusableFile(f"{path} has {heard:.2f} s of noise, which is too short: {_LEAST_NOISE:g} s are the least; take it out of {folder}")
+
+
+def audible(audio: Audio) -> Audio:
+    """A recording without its silent parts, 20 ms at a time; empty where all of it is silent."""
+    import numpy as np
+
+    if len(audio) < _FRAME:
+        return audio if len(audio) and float(audio.std()) > _SILENCE else audio[:0]
+    whole = len(audio) // _FRAME * _FRAME
+    heard = audio[:whole].astype(np.float64).reshape(-1, _FRAME).std(axis=1) > _SILENCE
+    if heard.all():
+        return audio
+    kept: Audio = audio[:whole].reshape(-1, _FRAME)[heard].reshape(-1)
+    return kept
+
+
 @lru_cache(maxsize=32)
 def _read_cached(path: str) -> Audio:
-    return read(Path(path))
+    return audible(read(Path(path)))
 
 
 def resample(audio: Audio, rate: int, to: int = RATE) -> Audio:
@@ -199,19 +251,29 @@ def read(path: Path) -> Audio:
     """An audio file as mono at 16 kHz: WAV by the standard library, anything else by soundfile, or by pydub where that is installed.
 
     Raises:
-        ValueError: the file is no audio that the installed libraries read; names the file and the remedy.
+        ValueError: the file is no audio that the installed libraries read, or holds samples that are no numbers; names the file and the remedy.
     """
     import numpy as np
 
+    audio = _decoded(path)
+    if not np.isfinite(audio).all():
+        raise ValueError(f"{path} is not readable audio: some samples are no numbers")
+    return audio
+
+
+def _decoded(path: Path) -> Audio:
+    import numpy as np
+
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty")
     if path.suffix.lower() == ".wav":
         try:
             with wave.open(str(path)) as file:
                 if file.getsampwidth() == 2:
                     data = np.frombuffer(file.readframes(file.getnframes()), np.int16).astype(np.float32) / 32768
                     return resample(data.reshape(-1, file.getnchannels()).mean(axis=1), file.getframerate())
-        except (wave.Error, EOFError) as error:
-            if path.stat().st_size == 0:
-                raise ValueError(f"{path} is empty") from error
+        except (wave.Error, EOFError):
+            pass  # of another sample format, or damaged: the other readers tell
     for reader in (_by_soundfile, _by_pydub):
         try:
             return reader(path)
@@ -219,7 +281,14 @@ def read(path: Path) -> Audio:
             continue
         except Exception as error:
             raise ValueError(f"{path} is not readable audio: {error}") from error
+    if path.suffix.lower() == ".wav" and not _is_wav(path):
+        raise ValueError(f"{path} is not readable audio: it is no WAV file")
     raise ValueError(f"{path} is no 16-bit WAV; to read it, pip install soundfile")
+
+
+def _is_wav(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) in (b"RIFF", b"RF64", b"RIFX")
 
 
 def _by_soundfile(path: Path) -> Audio:

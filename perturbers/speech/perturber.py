@@ -14,15 +14,18 @@ from dialmill.perturbers.core.contract import DialoguePerturber, Perturber, Pert
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech import conditions, confusion, tuning
 from dialmill.perturbers.speech.align import apply_changes
-from dialmill.perturbers.speech.channel import Transcribed, open_channel, transcribe_turns, turn_fillers
+from dialmill.perturbers.speech.channel import Transcribed, open_channel, timed, transcribe_turns, turn_fillers
 from dialmill.perturbers.speech.cues import act_cue
 from dialmill.perturbers.speech.engines import augment
 from dialmill.perturbers.speech.errors import EngineMissing
-from dialmill.perturbers.speech.noise import noise_name
-from dialmill.perturbers.speech.options import LANGUAGES, VERSION, SpeechOptions
+from dialmill.perturbers.speech.noise import check_recordings, noise_name
+from dialmill.perturbers.speech.options import LANGUAGES, MIX, VERSION, SpeechOptions
 from dialmill.perturbers.speech.plan import Plan, audio_missing, audio_plan, make_plan, resolved, wants_audio
 from dialmill.perturbers.speech.speakable import speakable, words
 from dialmill.schemas import Dialogue, SkippedTurn, Turn
+
+#: Turns that are timed to say how long a suite will take.
+_TIMED = 4
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,9 @@ class Speech(SpeechOptions, DialoguePerturber):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.given_snr()
+        if self.engine != "text" and self.noise not in (*MIX, "mix", "none"):
+            # Recordings that can't be heard would leave turns without the noise that the lineage tells of.
+            check_recordings(self.noise)
         if self.augment and self.engine != "text":
             augment.load(self.augment)
         if self.model != "auto":
@@ -105,6 +111,15 @@ class Speech(SpeechOptions, DialoguePerturber):
                 channel.write_audio(speakable(turn.utterance, dialogue.language), condition, transcription, path)
 
     # What builds ask for.
+
+    def takes_long(self, language: str) -> bool:
+        return language in self.languages and audio_missing(self, language) is None
+
+    def seconds_per_turn(self, dialogues: Sequence[Dialogue], seed: int) -> float:
+        spoken = [(turn.utterance, one.language) for one in dialogues for turn in one.turns if turn.speaker == "user"]
+        language = next((language for _, language in spoken if self.takes_long(language)), None)
+        texts = [text for text, of in spoken if of == language and words(text, of)][:_TIMED]
+        return 0.0 if language is None or not texts else timed(make_plan(self, language, levels=False), texts)
 
     def tunable(self) -> bool:
         return self.snr == "auto" and any(audio_missing(self, language) is None for language in self.languages)

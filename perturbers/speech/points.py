@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from dialmill.perturbers.speech.cache import default_folder, digest, write_whole
 
 
@@ -84,18 +85,26 @@ def stored(name: str, folder: Path | None = None) -> Curve | None:
         return None
 
 
-def corpus_point(name: str, folder: Path | None = None) -> dict[str, float] | None:
-    """The SNR by kind of noise that a former run found for a corpus."""
+class CorpusPoint(NamedTuple):
+    """What tuning found for a corpus: the SNR (dB) by kind of noise, its steps (mean shift in dB, measured WER), and the ids of the dialogues that
+    took part."""
+
+    snr: dict[str, float]
+    steps: list[list[float]]
+    dialogues: list[str]
+
+
+def corpus_point(name: str, folder: Path | None = None) -> CorpusPoint | None:
+    """What a former run found for a corpus."""
     try:
-        levels = json.loads(_path(name, folder).read_text("utf-8"))["snr"]
-        return {str(kind): float(level) for kind, level in levels.items()}
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return msgspec.json.decode(_path(name, folder).read_bytes(), type=CorpusPoint)
+    except (OSError, msgspec.DecodeError):
         return None
 
 
-def store_corpus_point(name: str, snr: Mapping[str, float], about: Mapping[str, object], folder: Path | None = None) -> None:
+def store_corpus_point(name: str, point: CorpusPoint, folder: Path | None = None) -> None:
     """Stores what was found for a corpus."""
-    write_whole(_path(name, folder), json.dumps({**about, "snr": dict(snr)}, indent=1).encode())
+    write_whole(_path(name, folder), msgspec.json.encode(point))
 
 
 def store(name: str, curve: Curve, about: Mapping[str, object], folder: Path | None = None) -> Path:

@@ -2,9 +2,10 @@
 
 How the WER falls with the SNR is known for the engines that come with dialmill, from other text. A corpus moves that curve to one side; two rounds
 on a seeded sample find out by how many dB, the second at the level that the first one asks for, with other turns and other noise. Where no curve is
-known the level is searched by bisection (`bisect`). Each language is tuned by itself. What is found is stored by everything that decides
-it, so that a rebuild doesn't search. The check on dialogues that took no part, with fresh noise, is the suite itself: its WER stands in the manifest,
-also that of the held-out dialogues alone.
+known the level is searched by bisection (`bisect`). Each language is tuned by itself. A round ends as soon as its interval is narrow enough, and all
+of them together transcribe no more turns than the sample has. Transcripts are in the cache one by one, so that an interrupted search goes on where it
+was. What is found is stored by everything that decides it, so that a rebuild doesn't search. The check on dialogues that took no part, with fresh
+noise, is the suite itself: its WER stands in the manifest, also that of the held-out dialogues alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dialmill.perturbers.core.progress import Task, task
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech import plan as planning
 from dialmill.perturbers.speech import points
@@ -22,11 +24,13 @@ from dialmill.perturbers.speech.noise import noise_name
 from dialmill.perturbers.speech.options import LANGUAGES, STEP, Options, SpeechOptions
 from dialmill.perturbers.speech.plan import Plan, audio_missing, make_plan
 from dialmill.perturbers.speech.speakable import words
-from dialmill.perturbers.speech.wer import Errors, corpus_rate, errors
+from dialmill.perturbers.speech.wer import Errors, add_to_sums, corpus_rate, errors, rate_of_sums
 from dialmill.schemas import Dialogue
 
 #: User turns in each of the two rounds, and in each step of a bisection, at most.
 TURNS, BISECTION_TURNS, BISECTION_STEPS = 450, 80, 5
+#: A round ends once the 95 % interval of its WER is this far to either side, but not before so many turns: two such rounds are within 2 points.
+_NARROW, _LEAST = 0.028, 150
 #: How far a corpus can lie from the known curve or from where a bisection starts, in dB.
 _WIDEST = 12.0
 #: Where a bisection starts for kinds of noise whose curve isn't known.
@@ -35,7 +39,7 @@ START = {"white": 16.0, "pink": 12.0, "babble": 16.0}
 #: the WER. Where a curve is flat, near what is misrecognised in silence, a level says little of the errors, and these keep it from running away.
 _FAR, _APART, _VARIANCE = 2.0, 0.35, 0.54
 #: Raised whenever the search comes to other levels.
-_VERSION = 5
+_VERSION = 6
 
 
 def tune(options: SpeechOptions, dialogues: Sequence[Dialogue], seed: int) -> dict[str, Any]:
@@ -61,21 +65,36 @@ def _tune(options: SpeechOptions, language: str, dialogues: Sequence[Dialogue], 
     plan = make_plan(options, language, levels=False)
     rounds = _halves(dialogues)
     name = _name(options, plan, rounds, seed)
-    took_part = sorted({dialogue.source_id for half in rounds for dialogue in half})
     known = points.corpus_point(name, options.cache_folder)
-    if known is not None and set(known) == set(options.kinds()):
-        return {"snr": known, "point": name, "steps": [], "dialogues": took_part}
+    if known is not None and set(known.snr) == set(options.kinds()):
+        return {"point": name, **known._asdict()}
     curves = {kind: planning.known_curve(options, kind, plan) for kind in options.kinds()}
     whole = {kind: curve for kind, curve in curves.items() if curve is not None}
+    budget = sum(map(spoken_turns, dialogues))
     if len(whole) == len(curves):
-        snr, steps = _shift(options, whole, rounds, seed)
+        with task(f"tuning {STEP} ({language})", min(budget, 2 * TURNS), "turns") as under_way:
+            snr, steps, used = _shift(options, whole, rounds, seed, under_way)
     else:
-        together = [dialogue for half in rounds for dialogue in half]
-        fitted, tried = bisect(options, together, seed, BISECTION_TURNS, BISECTION_STEPS)
+        together = list({dialogue.source_id: dialogue for half in rounds for dialogue in half}.values())
+        turns, number = _affordable(together, budget, seed)
+        used = sample(together, turns, seed)
+        with task(f"tuning {STEP} ({language})", number * sum(map(spoken_turns, used)), "turns") as under_way:
+            fitted, tried = bisect(options, together, seed, turns, number, under_way)
         snr, steps = dict(fitted.given_snr() or {}), [list(one) for one in tried]
+    found = points.CorpusPoint(snr, steps, sorted({dialogue.source_id for dialogue in used}))
     if options.cache != "off":
-        points.store_corpus_point(name, snr, {"wer": options.wer, "language": language, "steps": steps}, options.cache_folder)
-    return {"snr": snr, "point": name, "steps": steps, "dialogues": took_part}
+        points.store_corpus_point(name, found, options.cache_folder)
+    return {"point": name, **found._asdict()}
+
+
+def _affordable(dialogues: Sequence[Dialogue], budget: int, seed: int) -> tuple[int, int]:
+    """How many turns a bisection may take, and how many steps, so that all steps together transcribe no more than `budget` turns."""
+    turns = max(1, min(BISECTION_TURNS, budget // BISECTION_STEPS))
+    # Dialogues are taken whole, and the last one may hold more than is missing.
+    while turns > 1 and BISECTION_STEPS * sum(map(spoken_turns, sample(dialogues, turns, seed))) > budget:
+        turns -= 1
+    taken = sum(map(spoken_turns, sample(dialogues, turns, seed)))
+    return turns, max(1, min(BISECTION_STEPS, budget // max(taken, 1)))
 
 
 def _name(options: SpeechOptions, plan: Plan, rounds: tuple[list[Dialogue], list[Dialogue]], seed: int) -> str:
@@ -137,17 +156,19 @@ def _halves(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogu
 
 
 def _shift(
-    options: SpeechOptions, curves: Mapping[str, points.Curve], rounds: tuple[list[Dialogue], list[Dialogue]], seed: int
-) -> tuple[dict[str, float], list[list[float]]]:
-    """SNRs, and (mean shift in dB, measured WER) of both rounds."""
+    options: SpeechOptions, curves: Mapping[str, points.Curve], rounds: tuple[list[Dialogue], list[Dialogue]], seed: int, under_way: Task
+) -> tuple[dict[str, float], list[list[float]], list[Dialogue]]:
+    """SNRs, (mean shift in dB, measured WER) of both rounds, and the dialogues that took part."""
     start = {kind: curve.snr_for(options.wer) for kind, curve in curves.items()}
     offsets = dict.fromkeys(start, 0.0)
     # For each kind what the rounds say of its offset, one over the variance, and that times the offset.
     information, weighted = dict.fromkeys(start, 0.0), dict.fromkeys(start, 0.0)
     steps: list[list[float]] = []
+    used: list[Dialogue] = []
     for number, half in enumerate(rounds):
         levels = {kind: round(start[kind] + offset, 2) for kind, offset in offsets.items()}
-        results = [measure(options.with_snr(levels), one, seed + 1 + number) for one in half]
+        results = _until_narrow(options.with_snr(levels), half, seed + 1 + number, under_way)
+        used += half[: len(results)]
         for kind in start:
             rate = corpus_rate(found for one in results if one.noise == kind for found in one.errors)
             slope = (curves[kind].wer_at(start[kind] - 1.5) - curves[kind].wer_at(start[kind] + 1.5)) / 3
@@ -157,7 +178,22 @@ def _shift(
         every = corpus_rate(found for kind in start for one in results if one.noise == kind for found in one.errors)
         steps.append([round(sum(offsets.values()) / len(offsets), 2), every.rate])
         offsets = _shrunk(weighted, information)
-    return {kind: round(start[kind] + offset, 2) for kind, offset in offsets.items()}, steps
+    return {kind: round(start[kind] + offset, 2) for kind, offset in offsets.items()}, steps, used
+
+
+def _until_narrow(options: SpeechOptions, dialogues: Sequence[Dialogue], seed: int, under_way: Task) -> list[Measured]:
+    """What the channel makes of dialogues, one after the other, until the interval of their WER is narrow enough."""
+    results: list[Measured] = []
+    sums: dict[str, int] = {}
+    for dialogue in dialogues:
+        results.append(measure(options, dialogue, seed))
+        for part in results[-1].errors:
+            add_to_sums(sums, part)
+        under_way.advance(len(results[-1].errors))
+        rate = rate_of_sums(sums)
+        if rate.turns >= _LEAST and (rate.high - rate.low) / 2 <= _NARROW:
+            break
+    return results
 
 
 def _shrunk(weighted: Mapping[str, float], information: Mapping[str, float]) -> dict[str, float]:
@@ -181,7 +217,9 @@ def _offset(curve: points.Curve, level: float, rate: float) -> float:
 # The search without a curve.
 
 
-def bisect(options: Options, dialogues: Sequence[Dialogue], seed: int, turns: int, steps: int) -> tuple[Options, list[tuple[float, float]]]:
+def bisect(
+    options: Options, dialogues: Sequence[Dialogue], seed: int, turns: int, steps: int, under_way: Task | None = None
+) -> tuple[Options, list[tuple[float, float]]]:
     """The options at the level that gives `options.wer` on `turns` user turns drawn from `dialogues`, and the (shift in dB, WER) of each step.
 
     The SNR of all kinds of noise moves together, always with the same turns and the same noise, so that only the level differs between steps.
@@ -193,7 +231,12 @@ def bisect(options: Options, dialogues: Sequence[Dialogue], seed: int, turns: in
     for _ in range(steps):
         middle = (low + high) / 2
         at = _shifted(options, start, middle)
-        rate = corpus_rate(found for dialogue in searched for found in measure(at, dialogue, seed).errors).rate
+        every: list[Errors] = []
+        for dialogue in searched:
+            every += measure(at, dialogue, seed).errors
+            if under_way is not None:
+                under_way.advance(spoken_turns(dialogue))
+        rate = corpus_rate(every).rate
         tried.append((middle, rate))
         if rate > options.wer:
             low = middle

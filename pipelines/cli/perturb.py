@@ -6,7 +6,7 @@ import argparse
 
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.running import add_export_option, add_run_options, run_recipe, settings
-from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.core.errors import UsageError, of_option
 from dialmill.schemas import STANDARD
 
 from dialmill import perturbers
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
                 raise UsageError(f"two suites are called {name!r}; rename one with name=: '{spec},name=other'")
             chains[name] = spec
     except perturbers.OptionError as error:
-        raise UsageError(str(error)) from None
+        raise of_option(error) from None
     fixed = {"suites": [STANDARD, *chains], "perturbations": chains, "variants": options.variants}
     recipe = benchmarks.load_recipe("perturb", options.recipe, settings(options), fixed)
     return run_recipe(options, recipe, beam_options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dialmill.perturbers.core.options import OptionError, UnusableFile
+
 
 class DialmillError(Exception):
     """The input or the run is at fault: exit code 1, the message on stderr, no traceback."""
@@ -9,6 +11,11 @@ class DialmillError(Exception):
 
 class UsageError(DialmillError):
     """The command is at fault: exit code 2."""
+
+
+def of_option(error: OptionError) -> DialmillError:
+    """What is at fault where options of a perturber are refused: the command, or a file that one of them names."""
+    return DialmillError(str(error)) if isinstance(error, UnusableFile) else UsageError(str(error))
 
 
 class InputError(DialmillError):

@@ -13,6 +13,8 @@ import time
 from types import TracebackType
 from typing import TextIO
 
+from dialmill.perturbers.core import progress as inner
+
 #: Elements processed so far, by label of the transform.
 COUNTS: dict[str, int] = {}
 
@@ -29,6 +31,8 @@ class Progress:
 
     def __enter__(self) -> Progress:
         COUNTS.clear()
+        inner.NOTICES.clear()
+        inner.TASKS.clear()
         self.began = time.monotonic()
         if not self.quiet:
             self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -42,6 +46,7 @@ class Progress:
             if self.live:
                 self.stream.write("\r\033[K")
                 self.stream.flush()
+            self._say_notices()
 
     def say(self, text: str) -> None:
         """A line that stays."""
@@ -51,7 +56,7 @@ class Progress:
 
     def line(self) -> str:
         """The present state in words."""
-        counts = ", ".join(f"{label}: {number:,}" for label, number in list(COUNTS.items()))
+        counts = ", ".join([*(f"{label}: {number:,}" for label, number in list(COUNTS.items())), *(task.line() for task in list(inner.TASKS))])
         return f"{time.monotonic() - self.began:.0f} s  {counts or 'starting'}"
 
     def short_line(self) -> str:
@@ -66,10 +71,19 @@ class Progress:
         return f"{time_shown}  ..., {', '.join(shown)}"[:columns]
 
     def _watch(self) -> None:
-        # A terminal sees every half second; a log file a line each ten seconds.
-        while not self._stop.wait(0.5 if self.live else 10):
-            self.stream.write(f"\r\033[K{self.short_line()}" if self.live else self.line() + "\n")
-            self.stream.flush()
+        # A terminal sees every half second; a log file a line each ten seconds. What is to be said at once is.
+        waited = 0.0
+        while not self._stop.wait(0.5):
+            self._say_notices()
+            waited += 0.5
+            if self.live or waited >= 10:
+                waited = 0.0
+                self.stream.write(f"\r\033[K{self.short_line()}" if self.live else self.line() + "\n")
+                self.stream.flush()
+
+    def _say_notices(self) -> None:
+        while inner.NOTICES:
+            self.say(inner.NOTICES.pop(0))
 
 
 def tick(label: str) -> None:

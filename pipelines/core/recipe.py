@@ -14,7 +14,7 @@ from dialmill.perturbers.core.options import Meta, state
 from dialmill.perturbers.insertion.knowledge import Knowledge
 from dialmill.perturbers.rewording.rewriter import REWRITERS, Rewriter
 from dialmill.pipelines.core import files
-from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.core.errors import UsageError, of_option
 from dialmill.schemas.flow import load_yaml
 
 from dialmill import perturbers
@@ -278,7 +278,7 @@ class Recipe:
         try:
             parsed = [(name, perturbers.parse(self.perturbations[name])) for name in self.suites if name != "standard"]
         except perturbers.OptionError as error:
-            raise UsageError(str(error)) from None
+            raise of_option(error) from None
         return [perturbers.Suite(name, self._with_words(suite.perturber)) for name, suite in parsed]
 
     def _with_words(self, perturber: perturbers.Perturber) -> perturbers.Perturber:

@@ -9,6 +9,7 @@ from typing import Any
 from dialmill.perturbers import Perturber, Skipped, Suite
 from dialmill.perturbers.core.contract import Variant, draw_variants
 from dialmill.perturbers.core.graphemes import shortened
+from dialmill.perturbers.core.progress import advance
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.params import complete_lineage
 from dialmill.pipelines.core.recipe import Recipe
@@ -68,6 +69,7 @@ class Perturb(Stage):
                     yield element.reject(name, reason, evidence or source.turns[0].utterance, name, variant)
                     continue
                 record = made.record
+                advance(tuning.suite_label(name), sum(turn.speaker == "user" for turn in source.turns))
                 self._count_turns(name, source, record)
                 for event in made.events:
                     self.counters.count_event(name, element.split, event)

@@ -217,10 +217,13 @@ def _prepared(perturber: Perturber, dialogues: Sequence[Dialogue], seed: int) ->
         pools[pool.name, source] = PoolFile.of_dialogues(pool, some)
     ready = perturber.with_pools(pools)
     if ready.tunable():
-        from dialmill.pipelines.stages.tuning import DIALOGUES
+        from dialmill.pipelines.stages.tuning import DIALOGUES, within
 
         sample = sorted(dialogues, key=lambda one: (key_number(seed, "tuning", one.source_id), one.source_id))[:DIALOGUES]
-        ready = ready.with_tuning(ready.tune(sample, seed))
+        turns: dict[str, int] = {}
+        for dialogue in dialogues:
+            turns[dialogue.language] = turns.get(dialogue.language, 0) + sum(turn.speaker == "user" for turn in dialogue.turns)
+        ready = ready.with_tuning(ready.tune(within(sample, turns), seed))
     return ready
 
 

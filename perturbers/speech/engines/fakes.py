@@ -10,7 +10,8 @@ from dialmill.perturbers.speech.noise import RATE, Audio
 
 
 class FakeTts:
-    """Synthesises by writing the UTF-8 bytes of the text into the first samples, behind a tone that noise can be measured against."""
+    """Synthesises by writing the UTF-8 bytes of the text into the first samples, behind a tone that noise can be measured against
+    and that is as long as speech."""
 
     info: ClassVar[EngineInfo] = EngineInfo("fake-tts", "tts", ("en", "zh"), "Apache-2.0", "for tests", ("numpy",))
     digest = "fake-tts 1"
@@ -31,7 +32,7 @@ class FakeTts:
         if self._trouble is not None:
             self._trouble(self.calls, text)
         data = np.frombuffer(text.encode(), np.uint8).astype(np.float32)
-        tone = 0.3 * np.sin(np.arange(RATE // 2 + 40 * len(data)) * 0.2).astype(np.float32)
+        tone = 0.3 * np.sin(np.arange(RATE // 2 + 400 * len(data)) * 0.2).astype(np.float32)
         return np.concatenate([[np.float32(len(data) / 1e5)], data / 1000, tone]).astype(np.float32)
 
 

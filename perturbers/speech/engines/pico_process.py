@@ -11,11 +11,14 @@ import contextlib
 import ctypes
 import json
 import os
+import signal
 import sys
 
 
 def main() -> None:
     """Answers requests until the input ends."""
+    # Ctrl-C goes to the whole group of processes. The caller tells of it, and its end is the end of the input.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Large blocks come as fresh pages of zeros (glibc's M_MMAP_THRESHOLD); small ones by GLIBC_TUNABLES, which the caller sets. Another C library
     # knows neither, and runs may differ there.
     with contextlib.suppress(AttributeError, OSError, TypeError):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import wave
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 np = pytest.importorskip("numpy")
 
@@ -15,11 +17,13 @@ from dialmill.perturbers import OptionError, parse  # noqa: E402
 from dialmill.perturbers.speech import points  # noqa: E402
 from dialmill.perturbers.speech.cache import Cache  # noqa: E402
 from dialmill.perturbers.speech.channel import Channel, Condition, Transcription  # noqa: E402
+from dialmill.perturbers.speech.clauses import parts_of  # noqa: E402
 from dialmill.perturbers.speech.engines import registry  # noqa: E402
 from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts  # noqa: E402
 from dialmill.perturbers.speech.engines.protocol import EngineInfo, Transcript  # noqa: E402
 from dialmill.perturbers.speech.engines.registry import EngineChoice, Engines  # noqa: E402
 from dialmill.perturbers.speech.errors import EngineMissing, SpeechFailed  # noqa: E402
+from dialmill.perturbers.speech.noise import RATE, Audio  # noqa: E402
 from dialmill.perturbers.speech.options import MIX  # noqa: E402
 from dialmill.perturbers.speech.perturber import Speech  # noqa: E402
 from dialmill.perturbers.speech.plan import NO_AUDIO, make_plan, resolved  # noqa: E402
@@ -115,6 +119,77 @@ def test_voice_failure_costs_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     made = fake_speech().perturb(dialogue("a hotel", "in the north"), 1)
     assert made.turns[0].utterance == "a motel."
     assert [(skip.turn, skip.reason) for skip in made.lineage[-1].skipped] == [(2, "tts_failed")]
+
+
+class _Voice(FakeTts):
+    """A voice that gives so many seconds of audio, silent or not, whatever it is to say."""
+
+    def __init__(self, seconds: float, level: float = 0.3) -> None:
+        super().__init__()
+        self.seconds, self.level = seconds, level
+
+    def synthesise(self, text: str, voice: str) -> Audio:
+        audio: Audio = (self.level * np.sin(np.arange(int(self.seconds * RATE)) * 0.2)).astype(np.float32)
+        return audio
+
+
+@pytest.mark.parametrize(
+    ("seconds", "level", "text"),
+    [(0, 0.3, "yes"), (0.04, 0.3, "yes"), (0.3, 0, "yes"), (0.5, 0.3, "a table for two at the lotus on friday evening")],
+)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_audio_that_is_too_short_is_not_transcribed(seconds: float, level: float, text: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No audio, a click, silence, and audio that ends long before the text does."""
+    listener = FakeAsr(lambda text, call: "you")
+    monkeypatch.setattr(registry, "open_engines", lambda choice: Engines(_Voice(seconds, level), listener, Cache(None)))
+    said = text if language == "en" else {"yes": "好的"}.get(text, "我想订一张周五晚上两个人的桌子谢谢")
+    source = dialogue(said, language=language)
+    made = fake_speech().perturb(source, 1)
+    assert made.turns == source.turns and listener.calls == 0
+    assert [(skip.turn, skip.reason) for skip in made.lineage[-1].skipped] == [(0, "audio_too_short")]
+    speaks = Engines(_Voice(0.1 + 0.06 * len(said), 0.3), FakeAsr(lambda text, call: said), Cache(None))
+    monkeypatch.setattr(registry, "open_engines", lambda choice: speaks)
+    assert fake_speech().perturb(source, 1).lineage[-1].skipped == ()
+
+
+LONG = {
+    "en": ", ".join(f"and then i would like to know about hotel number {number}" for number in ("one", "two", "three", "four") * 7) + ".",
+    "zh": "，".join(f"然后我还想问一下第{number}家酒店的价格和位置" for number in "一二三四" * 5) + "。",
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_long_turn_goes_through_in_parts_cut_at_clauses(language: str, ear: FakeAsr, tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def answer(text: str, call: int) -> str:
+        heard.append(text)
+        return text
+
+    ear._answer = answer
+    source = dialogue(LONG[language], language=language)
+    made = fake_speech(keep_audio=str(tmp_path)).perturb(source, 1)
+    assert made.turns == source.turns and made.lineage[-1].skipped == (), "joined again, nothing is lost"
+    assert len(heard) > 1 and all(part.endswith((",", "，", ".", "。")) for part in heard)
+    with wave.open(str(tmp_path / "d/0/0.wav")) as file:
+        assert file.getnframes() > 28 * RATE
+    assert max(len(part) for part in heard) < 2 * min(len(part) for part in heard)
+
+
+@given(st.lists(st.sampled_from([*"ab  ,.酒店，。", "e\u0301"]), max_size=60), st.integers(1, 8), st.sampled_from(["en", "zh"]))
+def test_parts_are_the_text(characters: list[str], number: int, language: str) -> None:
+    text = "".join(characters)
+    parts = parts_of(text, language, number)
+    assert "".join("".join(parts).split()) == "".join(text.split())
+    assert len(parts) <= number and all(part.strip() for part in parts)
+    assert not any(part[0] == "\u0301" for part in parts)
+
+
+def test_noise_differs_from_part_to_part(ear: FakeAsr) -> None:
+    channel = Channel(FakeTts(), ear, "en", Cache(None))
+    parts = channel.audios(LONG["en"], Condition("fake-a", "white", 5.0, 1))
+    under = [part[-4000:] - 0.3 * np.sin(np.arange(len(part) - 4000, len(part)) * 0.2) for part in parts]
+    assert len(parts) > 1 and not np.allclose(under[0], under[1], atol=1e-3)
 
 
 def test_keep_audio(ear: FakeAsr, tmp_path: Path) -> None:

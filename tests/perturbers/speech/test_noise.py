@@ -9,7 +9,10 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
+from dialmill.perturbers import UnusableFile, parse  # noqa: E402
 from dialmill.perturbers.speech import noise  # noqa: E402
+
+from tests.pipelines.tools import DATA, call  # noqa: E402
 
 
 def speech(seconds: float = 1.5) -> noise.Audio:
@@ -98,3 +101,54 @@ def test_files(tmp_path: Path) -> None:
         noise.read(tmp_path / "b.wav")
     with pytest.raises(FileNotFoundError, match="no recordings"):
         noise.recordings(str(tmp_path / "none"))
+
+
+def _write(path: Path, audio: noise.Audio) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(noise.wav_bytes(audio))
+
+
+BAD = {
+    "silent": (np.zeros(32_000, np.float32), "is silent"),
+    "one step of 16 bits": (np.tile(np.float32([1, 0, -1, 0]) / 32768, 8000), "is silent"),
+    "a constant": (np.full(32_000, 0.5, np.float32), "is silent"),
+    "no samples": (np.zeros(0, np.float32), "is empty"),
+    "a click": (noise.white(800, 1) / 10, "is too short"),
+    "a click in silence": (np.concatenate([np.zeros(32_000, np.float32), noise.white(640, 1) / 10]), "is too short"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_recording_that_is_no_noise_is_refused_at_the_start(name: str, tmp_path: Path) -> None:
+    """The second of two files, by name, before anything is synthesised."""
+    audio, why = BAD[name]
+    _write(tmp_path / "a.wav", noise.white(16_000, 1) / 10)
+    noise.check_recordings(str(tmp_path))
+    _write(tmp_path / "b" / "b.wav", audio)
+    for wanted in (lambda: noise.check_recordings(str(tmp_path)), lambda: parse(f"speech:engine=auto,noise={tmp_path}")):
+        with pytest.raises(UnusableFile, match=rf"b\.wav {why}|b\.wav has .* which {why}"):
+            wanted()
+
+
+@pytest.mark.parametrize("content", [b"", b"no audio at all", b"RIFF\x00\x00\x00\x00WAVE"])
+@pytest.mark.parametrize("ending", ["wav", "mp3", "flac"])
+def test_a_file_that_is_no_audio_is_refused_at_the_start(content: bytes, ending: str, tmp_path: Path) -> None:
+    (tmp_path / f"x.{ending}").write_bytes(content)
+    with pytest.raises(UnusableFile, match=rf"x\.{ending} "):
+        noise.check_recordings(str(tmp_path))
+
+
+def test_a_run_with_unusable_recordings_ends_with_1_and_their_name(tmp_path: Path) -> None:
+    (tmp_path / "readme.txt").write_text("no audio")
+    words = ("perturb", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--with", f"speech:snr=5,noise={tmp_path}")
+    refused = call(*words)
+    assert refused.code == 1 and "holds no recordings" in refused.err and str(tmp_path) in refused.err
+    _write(tmp_path / "rain.wav", np.zeros(16_000, np.float32))
+    refused = call(*words)
+    assert refused.code == 1 and f"{tmp_path}/rain.wav is silent" in refused.err and not (tmp_path / "out").exists()
+
+
+def test_silent_parts_of_a_recording_are_never_under_a_voice(tmp_path: Path) -> None:
+    _write(tmp_path / "a.wav", np.concatenate([np.zeros(320_000, np.float32), noise.white(16_000, 1) / 10, np.zeros(320_000, np.float32)]))
+    for seed in range(20):
+        assert noise.recording(8000, seed, str(tmp_path)).std() > 0.01

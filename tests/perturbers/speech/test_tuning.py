@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ import pytest
 pytest.importorskip("numpy")
 
 from dialmill.perturbers import OptionError, parse
-from dialmill.perturbers.speech import plan, tuning
+from dialmill.perturbers.core.progress import TASKS
+from dialmill.perturbers.speech import plan, points, tuning
 from dialmill.perturbers.speech.cache import Cache
 from dialmill.perturbers.speech.engines import registry
 from dialmill.perturbers.speech.engines.fakes import FakeAsr, FakeTts
-from dialmill.perturbers.speech.engines.registry import EngineChoice, Engines
+from dialmill.perturbers.speech.engines.registry import DEFAULT_TTS, EngineChoice, Engines
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.levels import parse_levels
 from dialmill.perturbers.speech.options import MIX, STEP, SpeechOptions
@@ -96,6 +98,82 @@ def test_without_a_curve_the_level_is_searched(fakes: None, harder: list[tuple[d
     speech = Speech(engine="audio", cache="off", tts="other", noise="pink")
     found = tuning.tune(speech, corpus(40), 1)
     assert found["en"]["snr"]["pink"] == pytest.approx(14, abs=0.6) and len(harder) == tuning.BISECTION_STEPS
+
+
+@pytest.mark.parametrize("number", [1, 3, 7, 30])
+@pytest.mark.parametrize("curve", [True, False])
+def test_no_more_turns_are_transcribed_than_the_sample_has(number: int, curve: bool, fakes: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    transcribed: list[int] = []
+
+    def measure(options: SpeechOptions, dialogue: Dialogue, seed: int) -> Measured:
+        assert TASKS and TASKS[0].unit == "turns" and TASKS[0].total <= 4 * number
+        transcribed.append(tuning.spoken_turns(dialogue))
+        return Measured(tuple(Errors(3, 0, 0, 10) for _ in range(4)), 0, "fake-a", options.kinds()[0])
+
+    monkeypatch.setattr(tuning, "measure", measure)
+    if curve:
+        monkeypatch.setattr(plan, "known_curve", known)
+    found = tuning.tune(Speech(engine="audio", cache="off", noise="pink", tts="other"), corpus(number), 5)
+    # A sample of one dialogue serves both rounds.
+    assert found["en"]["snr"] and sum(transcribed) <= max(4 * number, 8) and not TASKS
+
+
+def test_a_round_ends_once_its_interval_is_narrow(fakes: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "known_curve", known)
+    turns = {}
+    for name, wrong in (("even", lambda number: 3), ("bursts", lambda number: 0 if number % 10 else 30)):
+        seen: list[int] = []
+
+        def measure(options: SpeechOptions, dialogue: Dialogue, seed: int, wrong: Callable[[int], int] = wrong, seen: list[int] = seen) -> Measured:
+            seen.append(4)
+            speaker = make_plan(options, "en").speaker((seed, STEP, dialogue.source_id, 0))
+            return Measured(tuple(Errors(wrong(len(seen) * 4 + part), 0, 0, 10) for part in range(4)), 0, *speaker)
+
+        monkeypatch.setattr(tuning, "measure", measure)
+        found = tuning.tune(Speech(engine="audio", cache="off"), corpus(240), 5)
+        turns[name] = sum(seen)
+        assert len(found["en"]["dialogues"]) == len(seen), "those that took part, and no others"
+    assert turns["even"] <= 2 * (tuning._LEAST + 4) < turns["bursts"] <= 2 * tuning.TURNS + 8
+
+
+def test_what_was_found_is_the_same_when_it_is_read_again(
+    fakes: None, harder: list[tuple[dict[str, float], int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(plan, "known_curve", known)
+    speech = Speech(engine="audio", cache=str(tmp_path))
+    assert tuning.tune(speech, corpus(20), 5) == tuning.tune(speech, corpus(20), 5)
+
+
+def test_an_interrupted_search_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ear = FakeAsr()
+    monkeypatch.setattr(registry, "open_engines", lambda choice: Engines(FakeTts(), ear, Cache(tmp_path)))
+    monkeypatch.setattr(plan, "known_curve", known)
+    speech = Speech(engine="audio", cache=str(tmp_path), noise="white", ceiling=10, tries=1)
+    ear._answer = lambda text, call: "something else" if call <= 9 else _stop()
+    with pytest.raises(KeyboardInterrupt):
+        tuning.tune(speech, corpus(6), 5)
+    done = ear.calls
+    ear._answer = lambda text, call: "something else"
+    tuning.tune(speech, corpus(6), 5)
+    interrupted = ear.calls
+    other = FakeAsr(lambda text, call: "something else")
+    monkeypatch.setattr(registry, "open_engines", lambda choice: Engines(FakeTts(), other, Cache(None)))
+    tuning.tune(Speech(engine="audio", cache="off", noise="white", ceiling=10, tries=1), corpus(6), 5)
+    # One dialogue at most is transcribed again: the one that was under way.
+    assert interrupted <= other.calls + 4 and done >= 8
+
+
+def _stop() -> str:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("asr", "language"), [("whisper 1a5afae06a4db91c", "en"), ("whisper d01c3014881c9c6f", "en"), ("whisper d01c3014881c9c6f", "zh")]
+)
+def test_the_search_starts_from_curves_that_come_along(asr: str, language: str) -> None:
+    for kind in MIX:
+        curve = points.shipped(DEFAULT_TTS[language], asr, kind)
+        assert curve is not None and curve.wer_at(curve.snr[0]) > 0.5 > 0.2 > curve.wer_at(curve.snr[-1])
 
 
 def test_a_kind_of_noise_that_is_harder_than_the_others_gets_less_of_it() -> None:
