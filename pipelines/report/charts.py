@@ -301,7 +301,7 @@ def _shares(key: str, title: str, about: str, unit: str, splits: Mapping[str, Sp
     ]
     rows = [[label, *_flat((tables[split].get(label, 0), _percent(share[split][label])) for split in tables)] for label in ranked]
     left = f" The {MOST} most frequent of {len(ranked)}; the table has all." if len(ranked) > MOST else ""
-    return Chart(key, title, about + left, "shares", data, [unit, *_flat((split, "share") for split in tables)], rows)
+    return Chart(key, title, about + left, "shares", data, [unit, *_flat((split, "share") for split in tables)], rows, {"filter": unit})
 
 
 def _flat(pairs: Iterable[tuple[Any, Any]]) -> list[Any]:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import importlib.resources
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,6 +56,8 @@ def render(manifest: dict[str, Any], facts: Facts, scores: Sequence[Table] = ())
         tiles=_tiles(manifest, facts),
         licences=_licences(manifest),
         suites=_suites(manifest, facts),
+        difficulty=_difficulty(manifest, facts),
+        warnings=[_warning(one) for one in manifest["warnings"]],
         trunk=_flow(manifest, trunk=True),
         branches=_flow(manifest, trunk=False),
         rejects=_rejects(manifest, facts),
@@ -154,6 +157,52 @@ def _suites(manifest: dict[str, Any], facts: Facts) -> list[dict[str, Any]]:
         }
         for name, found in facts.suites.items()
     ]
+
+
+#: Figures of the manifest's difficulty, as columns call them.
+_DIFFICULTY = {
+    "novel_words": "novel words",
+    "novel_bigrams": "novel word pairs",
+    "near_copies": "near-copies",
+    "distance": "words changed per word",
+}
+
+
+def _difficulty(manifest: dict[str, Any], facts: Facts) -> dict[str, Any] | None:
+    """How far each suite's wording is from what a system can have seen, with the word error rate of spoken ones; None where nothing was measured."""
+    measured = manifest.get("difficulty") or {}
+    if not measured:
+        return None
+    rates = {
+        suite: sum(wrong for wrong, _ in found.error_words.values()) / said
+        for suite, found in facts.suites.items()
+        if (said := sum(words for _, words in found.error_words.values()))
+    }
+    columns = ["turns changed", *_DIFFICULTY.values(), *(["word error rate"] if rates else [])]
+    rows = []
+    place = {suite: number for number, suite in enumerate([facts.base, *(name for name in facts.suites if name != facts.base)])}
+    for suite, found in sorted(measured.items(), key=lambda item: place.get(item[0], len(place))):
+        shares = [found["changed_share"], *(found["all"][name] for name in _DIFFICULTY), *([rates.get(suite)] if rates else [])]
+        rows.append(
+            (
+                suite,
+                [
+                    "" if one is None else f"{one:.2f}" if name == _DIFFICULTY["distance"] else f"{100 * one:.1f} %"
+                    for name, one in zip(columns, shares, strict=True)
+                ],
+            )
+        )
+    return {"columns": columns, "rows": rows}
+
+
+#: "hotel: test has 65 dialogues (what would change it)"; a figure before the colon is no name of a part.
+_WARNING = re.compile(r"(?s)(?:((?:[^\d\s:(]+ ?){1,3}): )?(.*?)(?: \(([^()]+)\))?\.?")
+
+
+def _warning(text: str) -> tuple[str, str, str]:
+    """(what it is about, what is so, what changes it) of a warning."""
+    found = _WARNING.fullmatch(text)
+    return (found[1] or "the run", found[2], found[3] or "") if found else ("the run", text, "")
 
 
 def _flow(manifest: dict[str, Any], trunk: bool) -> list[list[dict[str, Any]]]:

@@ -19,6 +19,42 @@
     return made;
   }
 
+  // Examples: which of them filters let through, and the address that says the filters
+
+  const NAMES = ["suite", "domain", "outcome", "split"];
+  for (const example of data.examples) {
+    example.outcomes ??= [];
+    example.domains ??= [];
+    example.search = [example.id, ...(example.steps ?? []), ...example.turns.flatMap((turn) => [turn.text, turn.was ?? "", (turn.skip ?? "").replaceAll("_", " "),
+      ...(turn.values ?? []).map((value) => value[2]), ...(turn.state ?? [])])].join("\n").toLowerCase();
+  }
+  // Words between quotation marks stand next to each other.
+  const wordsOf = (text) => (text.toLowerCase().match(/"[^"]+"|[^\s"]+/g) ?? []).map((word) => word.replaceAll('"', ""));
+  function fitting(wanted) {
+    const words = wordsOf(wanted.words ?? "");
+    return data.examples.filter((example) =>
+      wanted.example ? example.id === wanted.example :
+      (!wanted.suite || example.suite === wanted.suite) && (!wanted.domain || example.domains.includes(wanted.domain)) &&
+      (!wanted.outcome || example.outcomes.includes(wanted.outcome)) && (!wanted.split || example.split === wanted.split) &&
+      words.every((word) => example.search.includes(word)));
+  }
+  const address = (wanted) => {
+    const said = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value));
+    return `#examples${said.size ?? [...said].length ? `?${said}` : ""}`;
+  };
+  // Where a part of a figure leads: nowhere where no example fits.
+  const known = new Map();
+  function leads(wanted) {
+    const to = address(wanted);
+    if (!known.has(to)) known.set(to, data.examples.length > 0 && fitting(wanted).length > 0);
+    return known.get(to) ? to : undefined;
+  }
+  const suiteOf = (name) => data.examples.some((example) => example.suite === name) ? name : name.split(": ")[0];
+  function set(file) {
+    const found = [...document.querySelectorAll("[data-file]")].find((one) => one.dataset.file === file);
+    return found ? `#${found.id}` : undefined;
+  }
+
   // Charts
 
   const tip = {fill: "var(--card)", stroke: "var(--line)", fontSize: 13, lineHeight: 1.25};
@@ -50,7 +86,7 @@
         marks: [
           Charts.ruleY([0], {stroke: "var(--line)"}),
           Charts.barY(chart.data, {x: "x", y: "share", fx: (item) => at(item) % columns, fy: (item) => Math.floor(at(item) / columns), fill: "var(--accent)", rx: 2,
-            title: (item) => `${item.suite}\n${item.x}: ${number(item.n)} turns, ${percent(item.share)}`, tip}),
+            href: (item) => leads({suite: suiteOf(item.suite), only: item.x === "0" ? "" : "1"}), title: (item) => `${item.suite}\n${item.x}: ${number(item.n)} turns, ${percent(item.share)}`, tip}),
           Charts.text(suites, {text: (suite) => suite, fx: (suite) => at(suite) % columns, fy: (suite) => Math.floor(at(suite) / columns),
             frameAnchor: "top-left", dy: -18, fontWeight: 600, fontSize: 13, fill: "var(--ink)"}),
         ],
@@ -68,7 +104,7 @@
         marks: [
           Charts.ruleX([chart.options.neutral], {stroke: "var(--soft)", strokeDasharray: "3 3"}),
           Charts.ruleY(chart.data, {y: "suite", x1: "p5", x2: "p95", stroke: "var(--accent)", strokeOpacity: 0.45, strokeWidth: 2}),
-          Charts.barX(chart.data, {y: "suite", x1: "p25", x2: "p75", fill: "var(--accent)", fillOpacity: 0.38, rx: 3}),
+          Charts.barX(chart.data, {y: "suite", x1: "p25", x2: "p75", fill: "var(--accent)", fillOpacity: 0.38, rx: 3, href: (item) => leads({suite: item.suite, only: "1"})}),
           Charts.dot(chart.data, {y: "suite", x: "median", r: 5, fill: "var(--accent)", stroke: "var(--card)", strokeWidth: 1.5}),
           Charts.tip(chart.data, Charts.pointerY({y: "suite", x: "median", title: say, ...tip})),
         ],
@@ -86,7 +122,7 @@
         color: {domain: Object.keys(STATUS), range: Object.values(STATUS)},
         marks: [
           Charts.barX(chart.data, {y: "suite", x: "share", fill: "status", order: Object.keys(STATUS), insetRight: 0.5,
-            title: (item) => `${item.suite}\n${item.status}: ${number(item.n)}, ${percent(item.share)}`, tip}),
+            href: (item) => leads({suite: item.suite, outcome: item.status}), title: (item) => `${item.suite}\n${item.status}: ${number(item.n)}, ${percent(item.share)}`, tip}),
         ],
       });
     },
@@ -99,7 +135,7 @@
         ...base(chart, total), height: data.length * 38 + 8, marginLeft: 2, marginRight: 56, marginTop: 4, marginBottom: 4,
         x: {axis: null}, y: {axis: null, domain: data.map((item) => item.name), padding: 0},
         marks: [
-          Charts.barX(data, {y: "name", x: "n", fill: "var(--accent)", insetTop: 21, insetBottom: 5, rx: 2, title: (item) => `${item.name}\n${number(item.n)} ${chart.options.things}`, tip}),
+          Charts.barX(data, {y: "name", x: "n", fill: "var(--accent)", insetTop: 21, insetBottom: 5, rx: 2, href: (item) => leads({suite: item.suite, words: `"${item.label}"`}), title: (item) => `${item.name}\n${number(item.n)} ${chart.options.things}`, tip}),
           Charts.text(data, {y: "name", text: "name", frameAnchor: "left", textAnchor: "start", dy: -7, fill: "var(--ink)"}),
           Charts.text(data, {y: "name", x: "n", text: (item) => number(item.n), textAnchor: "start", dx: 6, dy: 8, fill: "var(--soft)"}),
         ],
@@ -156,7 +192,8 @@
         color: {domain: splits, range: splits.map((split) => SPLITS[split])},
         marks: [
           Charts.ruleY(spread, {y: "label", x1: "low", x2: "high", stroke: "var(--soft)", strokeOpacity: 0.5, strokeWidth: 2}),
-          Charts.dot(chart.data, {y: "label", x: "share", fill: "split", r: 5, stroke: "var(--card)", strokeWidth: 1.5}),
+          Charts.dot(chart.data, {y: "label", x: "share", fill: "split", r: 5, stroke: "var(--card)", strokeWidth: 1.5,
+            href: (item) => leads({split: item.split, ...(chart.options.filter === "domain" ? {domain: item.label} : {words: `"${item.label}"`})})}),
           Charts.tip(chart.data, Charts.pointer({y: "label", x: "share", title: (item) => `${item.label}\n${item.split}: ${number(item.n)}, ${percent(item.share)}`, ...tip})),
         ],
       });
@@ -174,7 +211,7 @@
         color: {domain: rankers, range: RANKERS}, symbol: {domain: rankers},
         marks: [
           Charts.tickX(chart.data, {y: "file", x: "chance", stroke: "var(--ink)", strokeWidth: 2}),
-          Charts.dot(chart.data, {y: "file", x: "recall", stroke: "ranker", symbol: "ranker", r: 4.5, strokeWidth: 2}),
+          Charts.dot(chart.data, {y: "file", x: "recall", stroke: "ranker", symbol: "ranker", r: 4.5, strokeWidth: 2, href: (item) => set(item.file)}),
           Charts.tip(chart.data, Charts.pointer({y: "file", x: "recall", title: (item) => `${item.file}\n${item.ranker}: ${percent(item.recall)}\nchance: ${percent(item.chance)}`, ...tip})),
         ],
       });
@@ -202,6 +239,8 @@
       const made = draw[chart.kind](chart, total);
       made.setAttribute("role", "img");
       place.replaceChildren(...[legend(chart), made].filter(Boolean));
+      const hint = place.parentElement.querySelector(".hint");
+      if (hint) hint.hidden = !made.querySelector("a");
     }
   }
   drawAll();
@@ -239,6 +278,16 @@
   }, {rootMargin: "-15% 0px -75% 0px"});
   for (const section of document.querySelectorAll("section[id]")) seen.observe(section);
 
+  // What is folded up opens where the address names it
+
+  function unfold() {
+    const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let one = named; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+    if (named?.tagName === "DETAILS") named.scrollIntoView({block: "start"});
+  }
+  window.addEventListener("hashchange", unfold);
+  unfold();
+
   // Examples
 
   const form = document.getElementById("filters");
@@ -246,11 +295,6 @@
   const PAGE = 5;
   const OUTCOMES = {kept: "all values kept", changed: "a value changed", lost: "a value lost", inserted: "turns inserted", same: "nothing changed"};
   const COLORS = {kept: "var(--kept)", changed: "var(--changed)", lost: "var(--lost)", inserted: "var(--accent)", same: "var(--soft)"};
-  for (const example of data.examples) {
-    example.outcomes ??= [];
-    example.domains ??= [];
-    example.search = [example.id, ...(example.steps ?? []), ...example.turns.flatMap((turn) => [turn.text, turn.was ?? ""])].join("\n").toLowerCase();
-  }
   const choices = {
     suite: unique(data.examples.map((example) => example.suite)),
     domain: unique(data.examples.flatMap((example) => example.domains)).sort(),
@@ -332,7 +376,7 @@
     const turns = only ? example.turns.filter(touched) : example.turns;
     const pairs = example.turns.some(touched);
     return element("article", {class: "card example", lang: example.language},
-      element("header", {lang: "en"}, element("h3", {}, example.id),
+      element("header", {lang: "en"}, element("h3", {}, element("a", {href: address({example: example.id})}, example.id)),
         ...example.outcomes.map((name) => element("span", {class: "chip o", style: `--c:${COLORS[name]}`}, OUTCOMES[name])),
         ...[example.suite, example.split, ...example.domains].filter(Boolean).map((name) => element("span", {class: "chip"}, name))),
       element("p", {class: "steps", lang: "en"}, (example.steps ?? []).join(" → ")),
@@ -343,13 +387,12 @@
   }
 
   let page = 0;
+  let alone = "";
+  const wanted = () => (alone ? {example: alone} : {...Object.fromEntries(NAMES.map((name) => [name, form.elements[name].value])), words: form.elements.words.value.trim()});
+  const state = () => ({...wanted(), only: form.elements.only.checked ? "1" : "", page: page ? String(page + 1) : ""});
+
   function show() {
-    const want = Object.fromEntries(["suite", "domain", "outcome", "split"].map((name) => [name, form.elements[name].value]));
-    const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = data.examples.filter((example) =>
-      (!want.suite || example.suite === want.suite) && (!want.domain || example.domains.includes(want.domain)) &&
-      (!want.outcome || example.outcomes.includes(want.outcome)) && (!want.split || example.split === want.split) &&
-      words.every((word) => example.search.includes(word)));
+    const found = fitting(wanted());
     const pages = Math.max(1, Math.ceil(found.length / PAGE));
     page = Math.min(Math.max(page, 0), pages - 1);
     const start = page * PAGE;
@@ -361,17 +404,56 @@
       pager.querySelector("[data-step='-1']").disabled = page === 0;
       pager.querySelector("[data-step='1']").disabled = page >= pages - 1;
     }
+    const download = document.getElementById("download");
+    download.textContent = `Download ${found.length === 1 ? "this example" : `these ${number(found.length)} examples`} (JSONL)`;
+    download.disabled = !found.length;
+    document.getElementById("every").hidden = address(wanted()) === "#examples";
   }
-  form.addEventListener("input", () => { page = 0; show(); });
+  function changed() {
+    show();
+    // In the place of the former one: a way back through every letter that was typed is none.
+    try { history.replaceState(null, "", address(state())); } catch { /* a page that is shown without an address of its own */ }
+  }
+  // Takes the filters from the address, where it has any.
+  function follow() {
+    const [section, said] = location.hash.slice(1).split("?");
+    if (section !== "examples" || said === undefined) return;
+    const asked = new URLSearchParams(said);
+    for (const name of NAMES) {
+      const value = asked.get(name) ?? "";
+      form.elements[name].value = [...form.elements[name].options].some((option) => option.value === value) ? value : "";
+    }
+    form.elements.words.value = asked.get("words") ?? "";
+    form.elements.only.checked = asked.get("only") === "1";
+    alone = asked.get("example") ?? "";
+    page = (Number.parseInt(asked.get("page") ?? "1", 10) || 1) - 1;
+    show();
+    document.getElementById("examples").scrollIntoView({block: "start"});
+  }
+  function save() {
+    const lines = fitting(wanted()).map((example) => JSON.stringify({
+      dialogue_id: example.id, suite: example.suite, split: example.split, language: example.language, domains: example.domains, outcomes: example.outcomes, steps: example.steps,
+      turns: example.turns.map((turn) => ({turn: turn.n, speaker: turn.who, utterance: turn.text, original: turn.was, edits: turn.edits, inserted: turn.inserted, left_alone: turn.skip,
+        spans: turn.values?.map(([start, end, slot, status]) => ({start, end, slot, status})), labels: turn.labels, state: turn.state})),
+    }) + "\n");
+    const link = element("a", {href: URL.createObjectURL(new Blob(lines, {type: "application/jsonl"})), download: "examples.jsonl"});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+  form.addEventListener("input", () => { page = 0; alone = ""; changed(); });
   form.addEventListener("submit", (event) => event.preventDefault());
+  document.getElementById("download").addEventListener("click", save);
+  document.getElementById("every").addEventListener("click", () => { form.reset(); page = 0; alone = ""; changed(); });
   for (const pager of document.querySelectorAll(".pager")) {
     pager.addEventListener("click", (event) => {
       const step = Number(event.target.dataset.step ?? 0);
       if (!step) return;
       page += step;
-      show();
+      changed();
       document.getElementById("filters").scrollIntoView({block: "start"});
     });
   }
+  window.addEventListener("hashchange", follow);
   show();
+  follow();
 })();

@@ -154,3 +154,71 @@ def test_on_paper(look: Any, raddle: Path) -> None:
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "ink, whatever the screen"
     assert not page.locator(".bar").is_visible() and not page.locator("#filters").is_visible() and page.locator("#counts").is_visible()
+
+
+def _at(page: Any, report: Path, address: str) -> None:
+    """Opens a report at an address of its own, as a link from elsewhere does."""
+    page.goto("about:blank")
+    page.goto(f"{report.resolve().as_uri()}{address}")
+
+
+def test_the_address_says_what_is_shown(look: Any, raddle: Path) -> None:
+    seen = look(raddle / "report.html")
+    page = seen.page
+    examples = json.loads(page.locator("#data").text_content())["examples"]
+    page.locator("select[name=suite]").select_option("typos")
+    page.locator("input[name=words]").fill("a t")
+    page.locator("[data-step='1']").first.click()
+    shown, address = _shown(page), page.evaluate("location.hash")
+    assert shown and "suite=typos" in address and "page=2" in address
+    _at(page, raddle / "report.html", address)
+    assert _shown(page) == shown and page.locator("input[name=words]").input_value() == "a t"
+    # The name of an example is an address of it alone, which leads back to all of them.
+    page.locator(".example h3 a").nth(1).click()
+    assert _shown(page) == [shown[1]]
+    alone = page.evaluate("location.hash")
+    page.locator("#every").click()
+    assert page.evaluate("location.hash") == "#examples" and _shown(page) == [one["id"] for one in examples[:5]]
+    _at(page, raddle / "report.html", alone)
+    assert _shown(page) == [shown[1]]
+    _at(page, raddle / "report.html", "#examples?suite=nosuch&page=x")
+    assert _shown(page) == [one["id"] for one in examples[:5]] and seen.complaints == []
+
+
+def test_figures_lead_to_their_examples(look: Any, raddle: Path) -> None:
+    seen = look(raddle / "report.html")
+    page = seen.page
+    examples = {one["id"]: one for one in json.loads(page.locator("#data").text_content())["examples"]}
+    bar = page.locator("[data-chart=status] svg a").first
+    assert page.locator("[data-chart=status] + .hint").is_visible()
+    bar.dispatch_event("click")
+    wanted = dict(part.split("=") for part in page.evaluate("location.hash").partition("?")[2].split("&"))
+    shown = [examples[name] for name in _shown(page)]
+    assert shown and all(one["suite"] == wanted["suite"] and wanted["outcome"] in one["outcomes"] for one in shown)
+    for chart in ("edits", "domains", "left-alone"):
+        links = page.locator(f"[data-chart={chart}] svg a")
+        assert links.count() > 0
+        links.first.dispatch_event("click")
+        assert _shown(page), f"a link of {chart} that leads nowhere"
+    assert seen.complaints == []
+
+
+def test_what_is_filtered_can_be_downloaded(look: Any, raddle: Path, tmp_path: Path) -> None:
+    page = look(raddle / "report.html").page
+    page.locator("select[name=suite]").select_option("typos")
+    found = [one for one in json.loads(page.locator("#data").text_content())["examples"] if one["suite"] == "typos"]
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    download.value.save_as(tmp_path / "examples.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "examples.jsonl").read_text("utf-8").splitlines()]
+    assert [one["dialogue_id"] for one in lines] == [one["id"] for one in found]
+    assert [[turn["utterance"] for turn in one["turns"]] for one in lines] == [[turn["text"] for turn in one["turns"]] for one in found]
+
+
+def test_accounting_is_last_and_opens_when_it_is_asked_for(look: Any, raddle: Path) -> None:
+    page = look(raddle / "report.html").page
+    sections = page.locator("main > section").evaluate_all("(all) => all.map((one) => one.id)")
+    assert sections[:2] == ["made", "difficulty"] and sections[-1] == "accounting"
+    assert page.locator("#accounting > details[open]").count() == 0 and not page.locator("#rejects table").first.is_visible()
+    _at(page, raddle / "report.html", "#rejects")
+    assert page.locator("#accounting > details[open]").count() == 1 and page.locator("#rejects table").first.is_visible()

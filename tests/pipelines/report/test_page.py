@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialmill.pipelines.report.page import embedded
+from dialmill.pipelines.report.page import _warning, embedded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -171,3 +171,18 @@ def test_scores_and_drops_stand_in_the_report_where_they_are_given(raddle: Path,
     (tmp_path / "no.json").write_text("[1]", "utf-8")
     refused = call("report", folder, "--scores", tmp_path / "no.json")
     assert refused.code == 1 and "no score file" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("hotel: test has 65 dialogues of the 200 wanted", ("hotel", "test has 65 dialogues of the 200 wanted", "")),
+        ("7713 ids of the split lists are not in the input", ("the run", "7713 ids of the split lists are not in the input", "")),
+        ("half of it is empty (rate=0.2 fills it)", ("the run", "half of it is empty", "rate=0.2 fills it")),
+        ("annotation errors of the sources, auto-corrected: a 6", ("the run", "annotation errors of the sources, auto-corrected: a 6", "")),
+        ("酒店: 少了两轮", ("酒店", "少了两轮", "")),
+        ("two\nlines", ("the run", "two\nlines", "")),
+    ],
+)
+def test_warnings_are_rows_of_a_table(text: str, parts: tuple[str, str, str]) -> None:
+    assert _warning(text) == parts
