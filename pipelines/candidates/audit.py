@@ -2,8 +2,8 @@
 
 A set of candidates gives its answer away where a ranker by names (candidates that name somebody from the context), by length (the longest, the
 shortest) or by position (the first) finds it; over a whole file also one by how many sets a candidate stands in (the most, the fewest), and one that
-learns from half of the examples how answers are worded, and never sees a context. A TF-IDF ranker is measured beside them: it may be good, and says
-how hard the set is for a simple model.
+learns from half of the examples how answers are worded, and never sees a context. A TF-IDF ranker is measured beside them, and one by numbers of the
+context alone, such as those of courses: they may be good, and say how hard the set is for a simple model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import comb, exp, lgamma, log, sqrt
 
 from dialmill.pipelines.candidates.keys import candidate_key, words
 
-RANKERS = ("first", "longest", "shortest", "names", "tfidf")
+RANKERS = ("first", "longest", "shortest", "names", "numbers", "tfidf")
 #: Those that look at a whole file: by the number of sets that hold a candidate, and by what was learned from other examples.
 WHOLE = ("frequent", "rare", "learned")
 #: Those that must stand near chance.
@@ -30,8 +30,12 @@ _LUCK = 0.00135
 SAMPLE = 2_000
 #: Examples that the learning ranker takes, at most, and distractors of each that it learns from.
 _TRAINING_SAMPLE, _OTHERS = 1_000, 30
+#: Fewer examples teach it nothing: those of a conversation are alike, and few examples are of very few conversations.
+_TAUGHT = 40
 
 _ADDRESS = re.compile(r"^\s*@?([^\s:,]{2,})\s?[:,]")
+#: A number of two digits or more, that of a course, a version or a port.
+_NUMBER = re.compile(r"(?<!participant_)(?<![\d.])\d+(?:\.\d+)*\d(?![\d])")
 _PARTICIPANT = re.compile(r"participant_\d+|speaker \d+")
 
 Idf = Callable[[str], float]
@@ -52,6 +56,7 @@ def measure(context: Sequence[str], options: Sequence[str], right: Sequence[int]
         "longest": lengths,
         "shortest": [-length for length in lengths],
         "names": _named(context, options),
+        "numbers": _numbered(context, options),
         "tfidf": _cosines(context, options, idf),
     }
     for name, score in scores.items():
@@ -104,6 +109,8 @@ class Whole:
     @staticmethod
     def _learned(sample: Sequence[tuple[Sequence[str], Sequence[int], Sequence[int]]]) -> list[list[float]]:
         """The scores of each example's candidates by what the other half of the examples says about the wording of answers (naive Bayes)."""
+        if len(sample) < _TAUGHT:
+            return []
         shown = [[_traits(option) for option in options] for options, _, _ in sample]
         scores: list[list[float]] = [[] for _ in sample]
         for half in (0, 1):
@@ -149,6 +156,12 @@ def _named(context: Sequence[str], options: Sequence[str]) -> list[int]:
     return [len(names & one) for one in tokens]
 
 
+def _numbered(context: Sequence[str], options: Sequence[str]) -> list[int]:
+    """How many numbers each option shares with the context."""
+    said = {number for text in context for number in _NUMBER.findall(text)}
+    return [len(said & set(_NUMBER.findall(option))) for option in options]
+
+
 def _cosines(context: Sequence[str], options: Sequence[str], idf: Idf) -> list[float]:
     said = {word for text in context for word in words(candidate_key(text))}
     scores = []
@@ -178,8 +191,8 @@ def add(total: dict[str, int], found: Mapping[str, int]) -> None:
 
 
 def rates(total: Mapping[str, int]) -> dict[str, float | int]:
-    """Recall at 1 (NAME) and at 10 (NAME@10) of each ranker and of chance, the examples looked at, and the mean length of answers and distractors in
-    characters."""
+    """Recall at 1 (NAME) and at 10 (NAME@10) of each ranker and of chance, the examples looked at, the mean length of answers and distractors in
+    characters, and the share of the sets that no candidate exceeds (`most_held`)."""
     number = total.get("examples", 0)
     if not number:
         return {"examples": 0}
@@ -191,6 +204,9 @@ def rates(total: Mapping[str, int]) -> dict[str, float | int]:
                 found[key] = round(total[key] / UNIT / looked, 6)
     if total.get("learned_examples"):
         found["learned_examples"] = total["learned_examples"]
+    if total.get("sets"):
+        # The sum over shards of what is the most in each: no candidate stands in more.
+        found["most_held"] = round(total["most_held"] / total["sets"], 6)
     for kind in ("answer", "distractor"):
         found[f"{kind}_length"] = round(total.get(f"{kind}_characters", 0) / max(total.get(f"{kind}s", 0), 1), 2)
     return found

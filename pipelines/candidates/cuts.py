@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dialmill.perturbers.core.rng import Rng
-from dialmill.pipelines.candidates.keys import says_nothing
+from dialmill.pipelines.candidates.generic import kind_of
+from dialmill.pipelines.candidates.keys import candidate_key, says_nothing
 from dialmill.schemas import Dialogue
 
-STEP = "cut@2"
+STEP = "cut@3"
 
 
 def places(dialogue: Dialogue, min_context: int, short: bool = False) -> list[int]:
     """The turns that may be the answer: by a helper, right after the one who asks, with a context of `min_context` turns or more. Where there are
-    none and `short` allows it, the first with a shorter context."""
+    none and `short` allows it, the first with a shorter context.
+
+    Of these a generic reply ("ok", "no problem") only where there is no other: as an answer it can't be told from any of its kind, and what is the
+    answer of many examples would have to stand in most sets of candidates.
+    """
     turns = dialogue.turns
     found = [
         at
         for at in range(1, len(turns))
         if turns[at].speaker == "system" and turns[at - 1].speaker == "user" and not says_nothing(turns[at].utterance)
     ]
-    return [at for at in found if at >= min_context] or (found[:1] if short else [])
+    found = [at for at in found if at >= min_context] or (found[:1] if short else [])
+    return [at for at in found if not kind_of(candidate_key(turns[at].utterance))] or found
 
 
 def cut(dialogue: Dialogue, seed: int, subtask: int, min_context: int, short: bool = False) -> int | None:

@@ -5,22 +5,22 @@ equal to an answer, or another generic reply of one kind. Where the pool can't s
 none is repeated.
 
 Distractors are drawn as answers come about: by how often they stand where an answer can, so that neither frequency nor length nor wording tells an
-answer among them. That holds but for what can stand only once in a set: of a reply that is said all the time, every set would have one, and it would
-be the answer more often than another. So of examples with such answers only a share is kept (`keep_share`).
+answer among them. What is said all the time would stand in most of the sets. So each candidate has its share of the sets, `most` of them at most
+(a generic reply shares it with its kind), or what an even use of too small a pool comes to; and of the examples whose answer is said more often than
+that only as many are kept (`keep_share`) as leave it the answer as often as any other candidate of a set. Every shard of a file keeps to the share by
+itself, so that the file does.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from dialmill.perturbers.core.rng import Rng
-from dialmill.pipelines.candidates.generic import kind_of
+from dialmill.pipelines.candidates.generic import KINDS, kind_of
 from dialmill.pipelines.candidates.keys import NEAR, SHORT, candidate_key, key_hash, nearly_equal, token_hashes
-from dialmill.pipelines.candidates.pool import EVERY, SPLIT_BITS, Pool
+from dialmill.pipelines.candidates.pool import EVERY, SPLIT_BITS, WEIGHT, Pool
 from dialmill.pipelines.candidates.rank import Rankers
 from numpy.typing import NDArray
 
@@ -34,10 +34,15 @@ _LOOKED_AT, _LAST = 10, 3
 #: A similar distractor stands in no more than this multiple of its share of the sets: without a bound, some are neighbours of everything, and a
 #: ranker by how seldom a candidate stands in the sets finds the answers.
 _SLACK = 1.1
+#: What a candidate of a pool that is too small for the wanted share may have of the sets, as a multiple of what an even use comes to: the candidates
+#: of an example are not free, so some room is needed.
+_ROOM = 1.25
 #: A similar distractor among so many of the best by two rankers, and above the answer by both, may be right as well.
 _BEST = 3
 #: Batches that are drawn by weight before what is left is taken in order.
 _ROUNDS = 20
+#: Places that are looked at together.
+_CHUNK = 2_000
 
 
 class Drawn(NamedTuple):
@@ -47,72 +52,110 @@ class Drawn(NamedTuple):
     also_right: list[int]
 
 
+class _Asked(NamedTuple):
+    """What a distractor is held against: the answers (key, known words, number of unknown words), what is barred, how alike is too alike."""
+
+    answers: list[tuple[str, NDArray[np.int64], int]]
+    barred: NDArray[np.uint64]
+    limit: float
+
+
+class _Shares(NamedTuple):
+    """How the candidates of some splits are drawn: their places, the weight of each, the sums of these, and by slot the share of examples to keep."""
+
+    places: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
+    keep: NDArray[np.float64]
+
+
 class Draw:
-    """Draws distractors from a pool.
+    """Draws distractors from a pool. What is the same for a set (see `Pool.identity`) has a slot: candidates by their places, kinds behind them.
 
     Args:
         count: candidates of an example, answers included.
         similar: take neighbours of the context (BM25), as far as each has its share.
         own_split: take candidates of the example's split alone, where it has enough of them.
+        most: the largest share of the sets in which a candidate, or a kind of generic replies, may stand, in (0, 1].
     """
 
-    def __init__(self, pool: Pool, count: int, similar: bool, own_split: bool) -> None:
-        self.pool, self.count, self.similar, self.own_split = pool, count, similar, own_split
+    def __init__(self, pool: Pool, count: int, similar: bool, own_split: bool, most: float = 1.0) -> None:
+        self.pool, self.count, self.similar, self.own_split, self.most = pool, count, similar, own_split, most
+        #: Sets that went beyond a candidate's share for want of others.
+        self.beyond = 0
         self._reach: dict[str, int] = {}
-        self._weights: dict[int, NDArray[np.float64]] = {}
-        self._cumulative: dict[int, NDArray[np.float64]] = {}
-        self._shares: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
-        self._themes: dict[int, dict[int, NDArray[np.int64]]] = {}
-        self._held: Counter[int] = Counter()
+        self._shares: dict[int, _Shares] = {}
+        self._by_theme: dict[int, dict[int, NDArray[np.int64]]] = {}
+        kind = pool.kind.astype(np.int64)
+        self._slots = np.where(kind > 0, len(pool) + kind, np.arange(len(pool)))
+        self._held = np.zeros(len(pool) + KINDS + 1, dtype=np.int64)
         self._expected = 0
+        self._quota = np.iinfo(np.int64).max
 
-    def expect(self, answers: Iterable[str]) -> None:
-        """Counts the answers of all examples that will be drawn for: a candidate that is an answer stands in as many sets as one that isn't."""
-        found = [self.pool.find(_number(answer)) for answer in answers]
-        self._expected += len(found)
-        self._held.update(at for at in found if at is not None)
+    def expect(self, split: str, answers: Iterable[str], sets: int | None = None) -> None:
+        """Counts the answers of all examples of a shard that will be drawn for: what is an answer stands in as many sets as what isn't.
+
+        Args:
+            sets: how many sets there will be, those without an answer too; by default one for each answer.
+        """
+        found = [slot for slot in map(self._slot, answers) if slot is not None]
+        np.add.at(self._held, np.array(found, dtype=np.int64), 1)
+        self._expected += len(found) if sets is None else sets
+        bits = self.reach(split)
+        fair = self._expected * self.fair_share(bits)
+        self._quota = max(int(self._expected * self.most + 1e-9), int(np.ceil(fair - 1e-9)) if fair > self._expected * self.most else 1)
+
+    def fair_share(self, bits: int) -> float:
+        """The share of the sets that a candidate with these flags has at most where all are used alike, with some room."""
+        return min(1.0, _ROOM * self.count / max(self.candidates(bits), 1))
+
+    def candidates(self, bits: int) -> int:
+        """How many different candidates with these flags could be an answer, a kind of generic replies counted once."""
+        return len(np.unique(self._slots[self.pool.likely(bits)]))
+
+    @property
+    def most_held(self) -> int:
+        """The sets that hold the candidate, or kind, of the most sets so far, expected answers included."""
+        return int(self._held.max(initial=0))
 
     def reach(self, split: str) -> int:
         """The flags of the candidates that examples of a split may have."""
         if split not in self._reach:
             own = SPLIT_BITS[split]
             # A pool hardly larger than the wanted number would give all examples of the split the same candidates.
-            enough = self.own_split and len(np.unique(self.pool.identity(self.pool.likely(own)))) >= 2 * self.count
+            enough = self.own_split and self.candidates(own) >= 2 * self.count
             self._reach[split] = own if enough else EVERY
         return self._reach[split]
 
     def keep_share(self, split: str, answer: str) -> float:
-        """The share of examples with this answer to keep, in (0, 1], so that it is the answer in no larger share of the sets that hold it than any
-        other candidate is."""
-        at = self.pool.find(_number(answer))
-        if at is None:
-            return 1.0
-        bits = self.reach(split)
+        """The share of examples with this answer to keep, in (0, 1], so that it is the answer in no larger share of the sets that hold it than a
+        candidate that was said once is."""
+        slot = self._slot(answer)
+        return 1.0 if slot is None else float(self._drawn_by(self.reach(split)).keep[slot])
+
+    def _drawn_by(self, bits: int) -> _Shares:
         if bits not in self._shares:
-            self._shares[bits] = self._kept(self.pool.likely(bits), bits)
-        known, shares = self._shares[bits]
-        mine = int(self.pool.identity(np.array([at]))[0])
-        place = int(np.searchsorted(known, mine))
-        return float(shares[place]) if place < len(known) and known[place] == mine else 1.0
+            places = self.pool.likely(bits)
+            weight = self.pool.weight(bits)[places]
+            slots = self._slots[places]
+            said = np.bincount(slots, weight, minlength=len(self._held))
+            most = max(self.most, self.fair_share(bits)) / self.count
+            level = _level(said[said > 0], most)
+            held = np.minimum(said, level) / np.where(said > 0, said, 1.0)
+            keep = np.where(said > 0, np.minimum(held / min(1.0, level / WEIGHT), 1.0), 1.0) if level else np.ones(len(said))
+            drawn = weight * held[slots]
+            self._shares[bits] = _Shares(places, drawn, np.cumsum(drawn), keep)
+        return self._shares[bits]
 
-    def _kept(self, places: NDArray[np.int64], bits: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(identities, ascending, and the share of each to keep)."""
-        known, inverse = np.unique(self.pool.identity(places), return_inverse=True)
-        said = np.bincount(inverse, self._weight(bits)[places], minlength=len(known))
-        share = said / max(said.sum(), 1.0)
-        if len(known) <= self.count:
-            return known, share.min(initial=1.0) / np.maximum(share, 1e-12)
-        # Drawn one after another until `count` differ: the number of draws that this takes, by bisection.
-        low, high = float(self.count), float(self.count)
-        while (1 - (1 - share) ** high).sum() < self.count and high < 1e12:
-            high *= 2
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if (1 - (1 - share) ** middle).sum() < self.count else (low, middle)
-        held = (1 - (1 - share) ** high) / np.maximum(share, 1e-12)
-        return known, held / held.max(initial=1e-12)
-
-    def distractors(self, rng: Rng, split: str, wanted: int, answers: Sequence[str], forbidden: Sequence[int], context: Sequence[str] = ()) -> Drawn:
+    def distractors(
+        self,
+        rng: Rng,
+        split: str,
+        wanted: int,
+        answers: Sequence[str],
+        forbidden: Sequence[int],
+        context: Sequence[str] = (),
+    ) -> Drawn:
         """Distractors, `wanted` of them or fewer.
 
         Args:
@@ -123,28 +166,36 @@ class Draw:
         keys = [candidate_key(answer) for answer in answers]
         hashed = [token_hashes(key) for key in keys]
         numbers = [self.pool.numbers(one) for one in hashed]
-        asked = [(key, known, len(one) - len(known)) for key, known, one in zip(keys, numbers, hashed, strict=True)]
-        barred = np.array(forbidden, dtype=np.uint64)
+        known = [(key, number, len(one) - len(number)) for key, number, one in zip(keys, numbers, hashed, strict=True)]
+        asked = _Asked(known, np.array(forbidden, dtype=np.uint64), _DOUBTFUL if self.similar else NEAR)
         places = [at for at in (self.pool.find(_number(answer)) for answer in answers) if at is not None]
-        first = places[0] if places else None
         spare = _BEST if self.similar else 0
-        limit = _DOUBTFUL if self.similar else NEAR
         # An answer that is a generic reply stands for its kind.
-        taken = dict.fromkeys((-kind for kind in map(kind_of, keys) if kind), -1)
+        taken = dict.fromkeys((len(self.pool) + kind for kind in map(kind_of, keys) if kind), -1)
         full = len(taken) + wanted + spare
         bits = self.reach(split)
         if self.similar:
-            self._take(self._neighbours(context, bits, wanted), taken, len(taken) + round(_NEAR_SHARE * wanted) + spare, asked, barred, limit)
-        for batch in self._batches(rng, bits, wanted + spare, first):
+            self._take(self._neighbours(context, bits, wanted), taken, len(taken) + round(_NEAR_SHARE * wanted) + spare, asked)
+        if places and self.pool.act[places[0]]:
+            self._take_related(rng, bits, places[0], taken, full, asked)
+        for batch in self._batches(rng, bits, wanted + spare):
             if len(taken) >= full:
                 break
-            self._take(batch, taken, full, asked, barred, limit)
+            self._take(batch, taken, full, asked)
+        if len(taken) < full:
+            self._take_left(rng, bits, taken, full, asked)
         found = [place for place in taken.values() if place >= 0]
         doubtful = self._doubtful(found, answers[0], context) if self.similar and answers and context else []
         left = [place for place in found if place not in doubtful][:wanted]
-        self._held.update(left)
+        self._held[self._slots[np.array(left, dtype=np.int64)]] += 1
         rng.shuffle(left)
         return Drawn(left, doubtful)
+
+    def _slot(self, text: str) -> int | None:
+        """The slot of an answer; None where the pool doesn't know it."""
+        key = candidate_key(text)
+        kind = kind_of(key)
+        return len(self.pool) + kind if kind else self.pool.find(key_hash(key))
 
     def _neighbours(self, context: Sequence[str], bits: int, wanted: int) -> NDArray[np.int64]:
         """The candidates most like the context, best first, that don't stand in their share of the sets yet."""
@@ -152,11 +203,13 @@ class Draw:
         if not said:
             return np.zeros(0, np.int64)
         near = self.pool.similar(np.unique(np.concatenate(said)), _LOOKED_AT * wanted)
-        weight = self._weight(bits)
-        near = near[weight[near] > 0]
-        allowed = _SLACK * self.count * self._expected * weight[near] / max(weight.sum(), 1.0)
-        held = np.array([self._held[place] for place in near.tolist()], dtype=np.float64)
-        found: NDArray[np.int64] = near[held < allowed]
+        places, weight, cumulative, _ = self._drawn_by(bits)
+        if not len(places):
+            return np.zeros(0, np.int64)
+        at = np.minimum(np.searchsorted(places, near), len(places) - 1)
+        near, at = near[places[at] == near], at[places[at] == near]
+        allowed = _SLACK * self.count * self._expected * weight[at] / max(float(cumulative[-1]), 1.0)
+        found: NDArray[np.int64] = near[self._held[self._slots[near]] < allowed]
         return found
 
     def _doubtful(self, places: Sequence[int], answer: str, context: Sequence[str]) -> list[int]:
@@ -169,87 +222,127 @@ class Draw:
             suspects &= {at for at in best if scores[at] > scores[0]}
         return [places[at - 1] for at in sorted(suspects)]
 
-    def _batches(self, rng: Rng, bits: int, wanted: int, answer: int | None) -> Iterator[NDArray[np.int64]]:
-        """Places, a batch at a time: of the answer's topic first, then by how often they could be an answer, then the rest."""
-        likely, weight = self.pool.likely(bits), self._weight(bits)
-        if answer is not None and self.pool.topic[answer]:
-            yield from self._about(rng, bits, int(self.pool.topic[answer]))
-        if bits not in self._cumulative:
-            self._cumulative[bits] = np.cumsum(weight[likely])
-        yield from self._said(rng, likely, self._cumulative[bits], wanted)
-        yield _in_order(rng, likely, weight[likely])
-        rest = np.setdiff1d(self.pool.members(bits).astype(np.int64), likely)
-        yield _in_order(rng, rest, np.ones(len(rest)))
+    def _batches(self, rng: Rng, bits: int, wanted: int) -> Iterator[NDArray[np.int64]]:
+        """Places, a batch at a time, by how often they could be an answer; those with the fewest sets for it in the end."""
+        drawn = self._drawn_by(bits)
+        yield from self._said(rng, drawn, wanted)
+        yield self._in_turn(rng, drawn.places, drawn.weight)
 
-    def _said(self, rng: Rng, places: NDArray[np.int64], cumulative: NDArray[np.float64], wanted: int) -> Iterator[NDArray[np.int64]]:
+    def _take_left(self, rng: Rng, bits: int, taken: dict[int, int], full: int, asked: _Asked) -> None:
+        """Takes what has had its share already, and then what is never an answer: that it isn't could be learned."""
+        drawn = self._drawn_by(bits)
+        before = len(taken)
+        self._take(self._in_turn(rng, drawn.places, drawn.weight), taken, full, asked, bound=False)
+        self.beyond += len(taken) > before
+        rest = np.setdiff1d(self.pool.members(bits).astype(np.int64), drawn.places)
+        self._take(self._in_turn(rng, rest, np.ones(len(rest))), taken, full, asked)
+
+    def _said(self, rng: Rng, drawn: _Shares, wanted: int) -> Iterator[NDArray[np.int64]]:
         """Places by how often they could be an answer, a batch at a time. Of two that are drawn the one is taken that stands in fewer sets for how
         often it is said, so that none stands in many more than its share."""
+        places, weight, cumulative, _ = drawn
         if not len(places):
             return
-        weight = np.diff(cumulative, prepend=0.0)
-        seen: set[int] = set()
         for _ in range(_ROUNDS):
-            drawn = np.searchsorted(cumulative, np.array([rng.random() * cumulative[-1] for _ in range(2 * wanted + 8)]), side="right").tolist()
-            batch = []
-            for one, other in zip(drawn[::2], drawn[1::2], strict=True):
-                mine, theirs = (self._held[int(places[at])] / weight[at] for at in (one, other))
-                taken = one if mine <= theirs else other
-                if taken not in seen:
-                    seen.add(taken)
-                    batch.append(taken)
-            yield places[np.array(batch, dtype=np.int64)]
+            lots = _lots(rng, 2 * wanted + 8) * cumulative[-1]
+            found = np.minimum(np.searchsorted(cumulative, lots, side="right"), len(places) - 1)
+            one, other = found[::2], found[1::2]
+            mine, theirs = (self._held[self._slots[places[at]]] / weight[at] for at in (one, other))
+            yield places[np.where(mine <= theirs, one, other)]
 
-    def _about(self, rng: Rng, bits: int, topic: int) -> Iterator[NDArray[np.int64]]:
-        """Places of the same topic and act, then of the same topic, then of the same act."""
-        if bits not in self._themes:
-            likely = self.pool.likely(bits)
-            held = self.pool.topic[likely].astype(np.int64)
-            groups: dict[int, NDArray[np.int64]] = {}
-            for shift, names in ((0, held), (1, held >> 8), (2, held & 255)):
-                for name in np.unique(names).tolist():
-                    groups[name * 3 + shift] = likely[names == name]
-            self._themes[bits] = groups
-        weight = self._weight(bits)
-        for name in (topic * 3, (topic >> 8) * 3 + 1, (topic & 255) * 3 + 2):
-            places = self._themes[bits].get(name)
-            if places is not None:
-                yield _in_order(rng, places, weight[places])
+    def _in_turn(self, rng: Rng, places: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
+        """All places, those that stand in the fewest sets for their weight first, in random order where these are equal."""
+        lots = _lots(rng, len(places))
+        found: NDArray[np.int64] = places[np.argsort((self._held[self._slots[places]] + lots) / np.maximum(weight, 1e-9), kind="stable")]
+        return found
 
-    def _weight(self, bits: int) -> NDArray[np.float64]:
-        if bits not in self._weights:
-            self._weights[bits] = self.pool.weight(bits)
-        return self._weights[bits]
+    def _take_related(self, rng: Rng, bits: int, answer: int, taken: dict[int, int], full: int, asked: _Asked) -> None:
+        """Takes what is about the answer's themes, the more the sooner, and of these what does the same first. Half of what is missing then does the
+        same about something else: the other half is anything, or what is seldom said would hardly ever be a distractor."""
+        places, weight, _, _ = self._drawn_by(bits)
+        mine = self.pool.themes(answer)
+        alike, does = self._likeness(bits, mine), self.pool.act[places] == self.pool.act[answer]
+        # Where all candidates together are too few for the bound, those about one thing are all the more.
+        bound = self.fair_share(bits) <= self.most
+        for level in np.unique(alike)[::-1].tolist():
+            if level == 0:
+                break
+            for group in (does, ~does):
+                found = np.flatnonzero((alike == level) & group)
+                self._take(self._in_turn(rng, places[found], weight[found]), taken, full, asked, bound)
+                if len(taken) >= full:
+                    return
+        found = np.flatnonzero((alike == 0) & does)
+        self._take(self._in_turn(rng, places[found], weight[found]), taken, (len(taken) + full) // 2, asked)
 
-    def _take(
-        self,
-        places: NDArray[np.int64],
-        taken: dict[int, int],
-        full: int,
-        asked: Sequence[tuple[str, NDArray[np.int64], int]],
-        barred: NDArray[np.uint64],
-        limit: float,
-    ) -> None:
-        """Adds the places that may be distractors by their identity, until there are as many as wanted."""
-        good = ~np.isin(self.pool.key[places], barred)
-        for key, query, unknown in asked:
+    def _likeness(self, bits: int, themes: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """The share of common themes (Jaccard) of each candidate that could be an answer, 1 where neither has any."""
+        places = self._drawn_by(bits).places
+        counts = self.pool.theme_counts()[places]
+        if bits not in self._by_theme:
+            groups: dict[int, list[int]] = {}
+            for at, place in enumerate(places.tolist()):
+                for theme in self.pool.themes(place).tolist():
+                    groups.setdefault(theme, []).append(at)
+            self._by_theme[bits] = {theme: np.array(found, dtype=np.int64) for theme, found in groups.items()}
+        shared = np.zeros(len(places))
+        for theme in themes.tolist():
+            found = self._by_theme[bits].get(theme)
+            if found is not None:
+                shared[found] += 1
+        union = counts + len(themes) - shared
+        return np.where(union > 0, shared / np.maximum(union, 1), 1.0)
+
+    def _take(self, places: NDArray[np.int64], taken: dict[int, int], full: int, asked: _Asked, bound: bool = True) -> None:
+        """Adds the places that may be distractors by their slots, until there are as many as wanted; with `bound`, those that have not had their
+        share of the sets."""
+        for first in range(0, len(places), _CHUNK):
+            if len(taken) >= full:
+                return
+            some = places[first : first + _CHUNK]
+            if bound:
+                some = some[self._held[self._slots[some]] < self._quota]
+            for place in some[self._allowed(some, asked)].tolist():
+                if len(taken) >= full:
+                    return
+                taken.setdefault(int(self._slots[place]), place)
+
+    def _allowed(self, places: NDArray[np.int64], asked: _Asked) -> NDArray[np.bool_]:
+        """Which places are not barred, and not too much like an answer."""
+        good = ~np.isin(self.pool.key[places], asked.barred)
+        for key, query, unknown in asked.answers:
             # Few are so alike, or so short, that a closer look is due.
-            alike = self.pool.overlaps(places, query, unknown) >= limit
+            alike = self.pool.overlaps(places, query, unknown) >= asked.limit
             if len(key) <= SHORT:
                 alike |= abs(self.pool.length[places].astype(np.int64) - len(key)) <= 2
             for at in np.flatnonzero(good & alike):
-                good[at] = not nearly_equal(key, candidate_key(self.pool.text(int(places[at]))), limit)
-        mine = places[good]
-        for place, identity in zip(mine.tolist(), self.pool.identity(mine).tolist(), strict=True):
-            if len(taken) >= full:
-                return
-            taken.setdefault(identity, place)
+                good[at] = not nearly_equal(key, candidate_key(self.pool.text(int(places[at]))), asked.limit)
+        return good
 
 
 def _number(text: str) -> int:
     return key_hash(candidate_key(text))
 
 
-def _in_order(rng: Rng, places: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """All places in the order of drawing them by weight without putting back (Efraimidis and Spirakis, 2006)."""
-    keys = [-log(1.0 - rng.random()) / max(one, 1e-9) for one in weight.tolist()]
-    return places[np.argsort(np.array(keys), kind="stable")] if len(places) else places
+def _level(said: NDArray[Any], most: float) -> float:
+    """The bound on what is said, so that each has at most this share of what is left of all together."""
+    if not len(said):
+        return 0.0
+    low, high = float(said.min()), float(said.max())
+    if high <= most * said.sum():
+        return high
+    if most * len(said) <= 1:
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if most * np.minimum(said, middle).sum() > middle else (low, middle)
+    return low
+
+
+def _lots(rng: Rng, number: int) -> NDArray[np.float64]:
+    """So many numbers in [0, 1), from one draw (splitmix64)."""
+    state = np.arange(1, number + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(rng.below(1 << 53))
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: NDArray[np.float64] = ((state ^ (state >> np.uint64(31))) >> np.uint64(11)) / float(1 << 53)
+    return found

@@ -22,6 +22,8 @@ _WAITS = "brb sec moment wait hmm hm hmmm oh ah ahh um uh 稍等 等等"
 _WONDERS = "why how what huh eh 为什么 什么"
 #: Reply kinds in the order of their numbers, which begin at 1.
 _KINDS = tuple(frozenset(group.split()) for group in (_AGREES, _DENIES, _THANKED, _THANKS, _GREETS, _PARTS, _LAUGHS, _UNSURE, _WAITS, _WONDERS))
+#: How many kinds there are.
+KINDS = len(_KINDS)
 #: Words that change nothing about what such a reply says.
 _SMALL = """a all am any are at be but do does enough for have i im in is it its just man mate me much my now of oh ok on one please pls problem
 really same so that thats the then there this to too u up very we well worries you your youre

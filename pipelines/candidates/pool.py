@@ -11,7 +11,7 @@ import functools
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -37,7 +37,9 @@ _TYPES: dict[str, Any] = {
     "offset": np.uint64,  # (n + 1,) where texts begin in `text`
     "length": np.uint16,  # (n,) characters of the key
     "kind": np.uint8,  # (n,) the kind of a generic reply, 0 for none
-    "topic": np.uint64,  # (n,) what it is about, and what it does; 0 where nobody said
+    "act": np.uint8,  # (n,) what it does (asks, advises, ...), by a benchmark's own numbers; 0 where nobody said
+    "theme_ptr": np.uint64,  # (n + 1,) where a candidate's themes begin in `theme`
+    "theme": np.uint32,  # what candidates are about, ascending for each
     "weight": np.uint64,  # (n, 4) how often it could be the answer in train, valid, test, and elsewhere, times WEIGHT
     "indptr": np.uint64,  # (n + 1,) where a candidate's words begin in `word`
     "word": np.uint32,  # numbers of distinct words in `vocab`, ascending for each candidate
@@ -58,31 +60,42 @@ class PoolInfo(msgspec.Struct, frozen=True):
     shared: int
 
 
-def utterance(text: str, flags: int, weight: int = 0, topic: int = 0) -> tuple[int, bytes] | None:
+class About(NamedTuple):
+    """What a candidate does, from 1 up, and what it is about: numbers below 2**32, ascending. Such numbers mean what a benchmark takes them for."""
+
+    act: int = 0
+    themes: tuple[int, ...] = ()
+
+
+NOTHING = About()
+
+
+def utterance(text: str, flags: int, weight: int = 0, about: About = NOTHING) -> tuple[int, bytes] | None:
     """What travels of one candidate: its `key_hash`, and bytes; None for one that says nothing.
 
     Args:
         weight: how often it could be the answer there, in units of 1 / WEIGHT conversations; 0 for what stands where no answer can.
-        topic: what it is about and what it does, as a number; 0 for nothing known.
+        about: what it does and what it is about, where that is known.
     """
     if says_nothing(text):
         return None
     number = key_hash(candidate_key(text))
-    return number, msgspec.msgpack.encode((number, flags, text, weight, topic))
+    return number, msgspec.msgpack.encode((number, flags, text, weight, about.act, about.themes))
 
 
-_UTTERANCE = msgspec.msgpack.Decoder(tuple[int, int, str, int, int])
+_UTTERANCE = msgspec.msgpack.Decoder(tuple[int, int, str, int, int, tuple[int, ...]])
 
 
 def shard_of(packed: Iterable[bytes]) -> tuple[bytes, int]:
     """Candidates, some several times, as the bytes of a part of the pool, and how many it holds: each once, sorted. Of equal ones the first in the
     alphabet stays, with the weight of all."""
-    merged: dict[int, tuple[int, str, int]] = {}
+    merged: dict[int, tuple[int, str, tuple[int, tuple[int, ...]]]] = {}
     weights: dict[int, list[int]] = {}
     for data in packed:
-        number, flags, text, weight, topic = _UTTERANCE.decode(data)
+        number, flags, text, weight, act, themes = _UTTERANCE.decode(data)
         before = merged.get(number)
-        merged[number] = (flags, text, topic) if before is None else (flags | before[0], min(text, before[1]), max(topic, before[2]))
+        about = (act, themes)
+        merged[number] = (flags, text, about) if before is None else (flags | before[0], min(text, before[1]), max(about, before[2]))
         mine = weights.setdefault(number, [0] * len(_WEIGHED))
         for at, bit in enumerate(_WEIGHED):
             mine[at] += weight if flags & bit else 0
@@ -96,7 +109,9 @@ def shard_of(packed: Iterable[bytes]) -> tuple[bytes, int]:
         "bytes": np.array([len(text) for text in texts], dtype=np.uint64),
         "length": np.array([min(len(key), 65535) for key in keys], dtype=np.uint16),
         "kind": np.array([kind_of(key) for key in keys], dtype=np.uint8),
-        "topic": np.array([merged[number][2] for number in order], dtype=np.uint64),
+        "act": np.array([merged[number][2][0] for number in order], dtype=np.uint8),
+        "themes": np.array([len(merged[number][2][1]) for number in order], dtype=np.uint64),
+        "theme": np.array([theme for number in order for theme in merged[number][2][1]], dtype=np.uint32),
         "weight": np.array([weights[number] for number in order], dtype=np.uint64),
         "words": np.array([len(one) for one in tokens], dtype=np.uint64),
         "hashed": np.concatenate(tokens) if tokens else np.zeros(0, np.uint32),
@@ -135,7 +150,9 @@ def join_shards(shards: Sequence[bytes], folder: str, pool_size: int | None, pos
         "offset": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("bytes", np.uint64), dtype=np.uint64))),
         "length": joined("length", np.uint16),
         "kind": joined("kind", np.uint8),
-        "topic": joined("topic", np.uint64),
+        "act": joined("act", np.uint8),
+        "theme_ptr": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("themes", np.uint64), dtype=np.uint64))),
+        "theme": joined("theme", np.uint32),
         "weight": weight,
         "indptr": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("words", np.uint64), dtype=np.uint64))),
         "word": word.astype(np.uint32),
@@ -169,7 +186,8 @@ class Pool:
         # BM25's inverse document frequency, which stays above zero.
         df = self.columns["df"].astype(np.float64)
         self.idf = np.log1p((count - df + 0.5) / (df + 0.5))
-        self.kind, self.topic = self.columns["kind"], self.columns["topic"]
+        self.kind, self.act = self.columns["kind"], self.columns["act"]
+        self.theme, self._theme_ptr = self.columns["theme"], self.columns["theme_ptr"]
         self._weight = self.columns["weight"].reshape(-1, len(_WEIGHED))
         self._members: dict[int, NDArray[np.uint32]] = {}
         self._likely: dict[int, NDArray[np.int64]] = {}
@@ -208,6 +226,14 @@ class Pool:
         """What candidates are the same as for a set: generic replies by their kind (negative), all others by their place."""
         kind = self.kind[places].astype(np.int64)
         return np.where(kind > 0, -kind, places)
+
+    def themes(self, at: int) -> NDArray[np.uint32]:
+        """What the candidate at a place is about."""
+        return self.theme[int(self._theme_ptr[at]) : int(self._theme_ptr[at + 1])]
+
+    def theme_counts(self) -> NDArray[np.int64]:
+        """How many themes each candidate has, (n,)."""
+        return np.diff(self._theme_ptr.astype(np.int64))
 
     def numbers(self, hashed: NDArray[np.uint32]) -> NDArray[np.int64]:
         """The numbers of words in `vocab`, by their hashes, ascending; words that no candidate has are left out."""

@@ -15,7 +15,14 @@ from dialmill.pipelines.stages.split import SPLITS
 #: Bars of one chart; the table below it has them all.
 MOST = 24
 #: What an audit calls its rankers.
-_RANKER_NAMES = {"first": "the first", "longest": "the longest", "shortest": "the shortest", "names": "by names", "tfidf": "TF-IDF"}
+_RANKER_NAMES = {
+    "first": "the first",
+    "longest": "the longest",
+    "shortest": "the shortest",
+    "names": "by names",
+    "numbers": "by numbers",
+    "tfidf": "TF-IDF",
+}
 _QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 
 

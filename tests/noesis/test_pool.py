@@ -11,7 +11,7 @@ from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.candidates.draw import Draw
 from dialmill.pipelines.candidates.generic import kind_of
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash, long_id, nearly_equal, short_id, token_hashes
-from dialmill.pipelines.candidates.pool import ANSWER, SHARED, WEIGHT, Pool, join_shards, shard_of, utterance
+from dialmill.pipelines.candidates.pool import ANSWER, SHARED, WEIGHT, About, Pool, join_shards, shard_of, utterance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,7 +134,7 @@ def test_similar_distractors_share_more_words_than_random_ones(tmp_path: Path) -
 
     def mean(similar: bool) -> float:
         draw = Draw(pool, 50, similar, False)
-        draw.expect(texts)
+        draw.expect("train", texts)
         places = draw.distractors(Rng(2), "train", 49, [answer], [], [context]).places
         assert len(places) == 49
         return float(np.mean(pool.overlaps(np.array(places), query)))
@@ -160,11 +160,64 @@ def test_what_is_said_often_is_drawn_often(tmp_path: Path) -> None:
 
 def test_an_answer_said_all_the_time_is_kept_as_often_as_it_is_a_distractor(tmp_path: Path) -> None:
     pool = _weighed(tmp_path, [("do a reboot", 100), *((f"try number {number} of these", 1) for number in range(900))])
-    draw = Draw(pool, 10, False, True)
+    draw = Draw(pool, 10, False, True, 0.02)
     assert draw.keep_share("train", "try number 3 of these") == pytest.approx(1, abs=1e-6)
     assert draw.keep_share("train", "said nowhere") == 1
-    # Of a tenth of all answers, in a set of ten.
-    assert draw.keep_share("train", "do a reboot") == pytest.approx((1 - 0.9**10) / (10 * 0.1), rel=0.1)
+    # In a fiftieth of the sets, one of ten candidates: the answer of one in five hundred, which of 902 is as if it had been said 1.8 times.
+    assert draw.keep_share("train", "do a reboot") == pytest.approx(902 / 500 / 100, rel=0.01)
+    assert Draw(pool, 10, False, True).keep_share("train", "do a reboot") == 1, "without a bound all are kept"
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_none_stands_in_more_sets_than_its_share(shards: int, tmp_path: Path) -> None:
+    """Generic replies of a kind share it, answers count, and every shard keeps to it by itself."""
+    said = [
+        ("ok", 200.0),
+        ("yes, sure", 90.0),
+        ("do a reboot", 150.0),
+        *((f"try number {number} of these", 1 + number % 3) for number in range(1200)),
+    ]
+    pool = _weighed(tmp_path, said)
+    held: Counter[int] = Counter()
+    for shard in range(shards):
+        draw = Draw(pool, 10, False, True, 0.02)
+        answers = [said[(turn * 13 + shard * 7) % len(said)][0] for turn in range(400)]
+        kept = [(turn, one) for turn, one in enumerate(answers) if Rng(1, shard, turn).random() < draw.keep_share("train", one)]
+        draw.expect("train", (one for _, one in kept), 400)
+        for turn, answer in kept:
+            places = draw.distractors(Rng(2, shard, turn), "train", 9, [answer], []).places
+            assert len(places) == 9
+            held.update({*pool.identity(np.array(places)).tolist(), *pool.identity(np.array([pool.find(key_hash(candidate_key(answer)))])).tolist()})
+        assert draw.beyond == 0
+    assert max(held.values()) <= 0.02 * 400 * shards, held.most_common(3)
+
+
+def test_a_pool_that_is_too_small_for_the_share_is_used_evenly(tmp_path: Path) -> None:
+    pool = build(tmp_path, [(f"try number {number} of these", 1) for number in range(300)])
+    draw = Draw(pool, 50, False, True, 0.01)
+    draw.expect("train", [], 200)
+    held = Counter(at for turn in range(200) for at in draw.distractors(Rng(3, turn), "train", 50, ["right"], []).places)
+    assert draw.fair_share(1) == pytest.approx(1.25 * 50 / 300) and draw.beyond == 0
+    assert max(held.values()) == draw.most_held <= 1.25 * 50 / 300 * 200 + 1 and sum(held.values()) == 50 * 200
+
+
+def test_candidates_are_about_what_the_answer_is_about(tmp_path: Path) -> None:
+    """Of its themes first, doing the same first of these; then anything."""
+    said = [(f"words {number} on {about}", About(1 + number % 2, about)) for about in ((281,), (370,), (281, 370), ()) for number in range(30)]
+    packed = [found[1] for text, about in said if (found := utterance(text, 1, WEIGHT, about)) is not None]
+    join_shards([shard_of(packed)[0]], str(tmp_path), None, False)
+    pool = Pool(str(tmp_path))
+    answer, own = said[0][0], [text for text, _ in said[1:10]]
+
+    def drawn(count: int) -> list[About]:
+        places = Draw(pool, count + 1, False, True).distractors(Rng(4), "train", count, [answer], hashes([answer, *own])).places
+        return [dict(said)[pool.text(at)] for at in places]
+
+    assert drawn(10) == [About(1, (281,))] * 10
+    assert Counter(one.themes for one in drawn(20)) == {(281,): 20}
+    # 20 about it and not barred, 30 about it and another thing.
+    assert Counter(281 in one.themes for one in drawn(50)) == {True: 50}
+    assert Counter(281 in one.themes for one in drawn(80)) == {True: 50, False: 30}
 
 
 @pytest.mark.parametrize("similar", [False, True])
@@ -179,7 +232,7 @@ def test_any_candidate_of_a_set_is_as_often_the_answer(similar: bool, tmp_path: 
     held: Counter[int] = Counter()
     sets = []
     kept = [(turn, answer) for turn, answer in enumerate(said) if Rng(5, turn).random() < draw.keep_share("train", answer)]
-    draw.expect(answer for _, answer in kept)
+    draw.expect("train", (answer for _, answer in kept))
     for turn, answer in kept:
         places = draw.distractors(Rng(6, turn), "train", 19, [answer], [], [said[(turn * 7) % len(said)]]).places
         assert len(places) == 19

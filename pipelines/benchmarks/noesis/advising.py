@@ -9,9 +9,8 @@ with train; ``advising_test_case1_subtask_N.json`` do (the organisers' first tes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from zlib import crc32
 
 import msgspec
 from dialmill.perturbers.core.rng import Rng, key_number
@@ -43,6 +42,8 @@ COURSES = "release/advising_courses.json"
 CASE1 = "_case1"
 _STEP = "wording@1"
 _NAMES = {"user": "student", "system": "advisor"}
+#: Lots of a place whose answer names no course of which few others speak; any other has one.
+_LOTS = 5
 #: Draws of one partial conversation until it differs from those before it.
 _ATTEMPTS = 20
 
@@ -65,8 +66,8 @@ class NoesisAdvising(Noesis):
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         recipe = job.recipe
         assert isinstance(recipe, AdvisingRecipe)
-        counts = runner.combine("count training conversations", TrainingIds(), records)
-        shards = example_shards(sum(one.size for one in job.inputs))
+        counts = runner.combine("list conversations", ListConversations(recipe), records)
+        shards = example_shards(sum(one.size for one in job.inputs), recipe)
         made = runner.apply("word and cut conversations", WordConversations(recipe, job.seed, shards), records, side=counts)
         outputs = selection(runner, job, folder, made, recipe, recipe.form, frozenset({4} if recipe.form == "dstc7" else {1}), None)
         catalogues = [one for one in job.inputs if one.role == "knowledge"]
@@ -81,64 +82,138 @@ class NoesisAdvising(Noesis):
         return found | subset_files(found, recipe.few_shot, self.split_of)
 
 
-class TrainingIds:
-    """The ids of the training conversations, sorted: each takes its share of the partial conversations."""
+class Conversations(msgspec.Struct):
+    """What is known of all conversations: the `ids` of the training ones, sorted; and by split, "" for none, the courses of which enough others speak
+    wherever they are spoken of, so that naming one tells no answer."""
 
-    def create(self) -> list[str]:
+    ids: list[str] = []
+    shared: dict[str, set[int]] = {}
+
+
+class _Named(msgspec.Struct):
+    """While conversations are listed: by split, course and conversation the `key_hash` of the wordings that name the course, and how many wordings
+    a split has."""
+
+    ids: list[str]
+    naming: dict[str, dict[int, dict[str, set[int]]]]
+    wordings: dict[str, int]
+
+
+class ListConversations:
+    """The combiner of `Conversations`. Each training conversation takes its share of the partial conversations."""
+
+    def __init__(self, recipe: AdvisingRecipe) -> None:
+        self.recipe = recipe
+
+    def create(self) -> _Named:
         """None yet."""
-        return []
+        return _Named([], {}, {})
 
-    def add(self, state: list[str], item: Item) -> list[str]:
-        """Adds one, if it is for training."""
-        if SplitDialogue.decode(item[1]).split == "train":
-            state.append(item[0])
+    def add(self, state: _Named, item: Item) -> _Named:
+        """Adds one."""
+        given = SplitDialogue.decode(item[1])
+        split = given.split or ""
+        if split == "train":
+            state.ids.append(item[0])
+        naming = state.naming.setdefault(split, {})
+        for turn, texts in zip(given.dialogue.turns, _wordings(given), strict=True):
+            if turn.speaker == "system":
+                state.wordings[split] = state.wordings.get(split, 0) + len(texts)
+                for text in texts:
+                    for course in about(text).themes:
+                        naming.setdefault(course, {}).setdefault(item[0], set()).add(key_hash(candidate_key(text)))
         return state
 
-    def merge(self, states: Iterable[list[str]]) -> list[str]:
+    def merge(self, states: Iterable[_Named]) -> _Named:
         """All of them."""
-        return [one for state in states for one in state]
+        made = self.create()
+        for state in states:
+            made.ids += state.ids
+            for split, naming in state.naming.items():
+                for course, found in naming.items():
+                    made.naming.setdefault(split, {}).setdefault(course, {}).update(found)
+            for split, number in state.wordings.items():
+                made.wordings[split] = made.wordings.get(split, 0) + number
+        return made
 
-    def extract_output(self, state: list[str]) -> list[str]:
-        """Sorted."""
-        return sorted(state)
+    def extract_output(self, state: _Named) -> Conversations:
+        """In order, with the courses that are shared."""
+        shared = {}
+        for split in state.naming:
+            own = self.recipe.pool_scope == "split" and state.wordings[split] >= 2 * self.recipe.candidates
+            scope = [state.naming[split]] if own and split else list(state.naming.values())
+            shared[split] = {course for course in state.naming[split] if self._rivals(course, scope) >= self.recipe.min_rivals}
+        return Conversations(sorted(state.ids), shared)
+
+    @staticmethod
+    def _rivals(course: int, scope: Sequence[Mapping[int, Mapping[str, set[int]]]]) -> int:
+        """How many wordings name a course, besides those of the conversation that leaves the fewest."""
+        each = [texts for naming in scope for texts in naming.get(course, {}).values()]
+        every: set[int] = set().union(*each)
+        return min(len(every - texts) for texts in each)
+
+
+def _wordings(given: SplitDialogue) -> list[list[str]]:
+    """The utterance of each turn and its paraphrases."""
+    beside = msgspec.msgpack.decode(given.extra, type=Extra)
+    return [[turn.utterance, *other] for turn, other in zip(given.dialogue.turns, beside.paraphrases, strict=True)]
 
 
 class WordConversations(Stage):
     """A conversation into its examples, in random wordings, and the advisor's utterances in all wordings into the pool.
 
-    Side input: the ids of the training conversations.
+    Side input: what is known of all conversations.
     """
 
     tags = ("out", "example", "utterance")
 
-    def __init__(self, recipe: AdvisingRecipe, seed: int, shards: int) -> None:
+    def __init__(self, recipe: AdvisingRecipe, seed: int, shards: Mapping[str, int]) -> None:
         self.recipe, self.seed, self.shards = recipe, seed, shards
 
-    def process(self, element: Item, side: list[str] | None = None) -> Iterable[tuple[str, Item]]:
+    def process(self, element: Item, side: Conversations | None = None) -> Iterable[tuple[str, Item]]:
         _, data = element
         given = SplitDialogue.decode(data)
         split, subsets = given.split, subsets_of(given)
         dialogue = given.dialogue
         beside = msgspec.msgpack.decode(given.extra, type=Extra)
-        wordings = [[turn.utterance, *other] for turn, other in zip(dialogue.turns, beside.paraphrases, strict=True)]
+        wordings = _wordings(given)
+        assert side is not None
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
-        possible = places(dialogue, self.recipe.min_context, self.recipe.short_contexts)
+        forbidden = hashes(text for texts in wordings for text in texts)
+        possible = self._places(dialogue, split or "", wordings, side)
         for turn, texts in zip(dialogue.turns, wordings, strict=True):
             if turn.speaker == "system":
-                weight = pool.WEIGHT // (len(possible) * len(texts)) if turn.turn in possible else 0
+                weight = pool.WEIGHT * possible.count(turn.turn) // max(len(possible) * len(texts), 1)
                 for text in texts:
-                    yield from contribution(text, bits, weight, topic_of(text))
+                    yield from contribution(text, bits, weight, about(text))
         if split is None:
             return
         if split == "train":
             for out in repeated([Out(CONVERSATIONS, dialogue_order(dialogue), 1, _whole(dialogue, wordings, beside))], subsets):
                 yield "out", out.item(1)
-        yield from self._examples(dialogue, split, wordings, beside, side or [], subsets)
+        yield from self._examples(dialogue, split, wordings, beside, side.ids, subsets, possible, forbidden)
+
+    def _places(self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], known: Conversations) -> list[int]:
+        """The turns that may be the answer, each as many times as lots it has: those that name a course of which few others speak have fewer. Of a
+        course that the context names the answer would be told by that; and left out for good, they would be told as what never is an answer."""
+        shared = known.shared.get(split, set())
+        found = []
+        for at in places(dialogue, self.recipe.min_context, self.recipe.short_contexts):
+            rivalled = all(shared.issuperset(about(text).themes) for text in wordings[at])
+            found += [at] * (_LOTS if rivalled else 1)
+        return found
 
     def _examples(
-        self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], beside: Extra, training: Sequence[str], subsets: list[str]
+        self,
+        dialogue: Dialogue,
+        split: str,
+        wordings: Sequence[Sequence[str]],
+        beside: Extra,
+        training: Sequence[str],
+        subsets: list[str],
+        cuts: Sequence[int],
+        forbidden: list[int],
     ) -> Iterable[tuple[str, Item]]:
-        cuts = places(dialogue, self.recipe.min_context, self.recipe.short_contexts)
         counted = self.counters.stage("examples")
         counted.entered += 1
         if not cuts:
@@ -146,7 +221,6 @@ class WordConversations(Stage):
             yield "out", Reject("examples", "no_cut", "the advisor never answers the student", source_id=dialogue.source_id).out().item(1)
             return
         counted.made -= 1
-        forbidden = hashes(text for texts in wordings for text in texts)
         for subtask in self.recipe.subtasks:
             for case, number in self._sets(dialogue.source_id, split, training):
                 fixed = None
@@ -244,24 +318,44 @@ class WordConversations(Stage):
         return shown, hidden
 
 
-_COURSE = re.compile(r"\b[A-Z]{2,8}[ -]?\d{2,4}[A-Z]?\b")
+#: A course by its department and number, or by a number of three digits alone: "EECS 281", "eecs281", "take 281".
+_COURSE = re.compile(r"\b(?:[A-Z]{2,8}[ -]?(\d{2,4})|(?:[A-Za-z]{2,8}[ -]?)?(\d{3}))[A-Za-z]?\b")
 _THANKED = re.compile(r"welcome|pleasure|glad|any ?time|good luck|have fun|happy to|bye|goodbye|see you", re.I)
 _ADVISES = re.compile(r"recommend|suggest|should|would be|you (?:could|can|might)|how about|have you (?:thought|considered)|take|try", re.I)
+#: What an advisor tells of a course, by the fields of a course record.
+_TOLD = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        r"morning|afternoon|evening|(?:mon|tues|wednes|thurs|fri)day|\d:\d\d|\b\d{1,2} ?[ap]\.?m\b|schedule|timetable|\bmeets\b",
+        r"work ?load|amount of work|demanding|\bheavy\b|\blight\b|hours (?:a|per) week|time.consuming|on work\b",
+        r"class size|(?:small|large|big|medium|tiny|huge)(?:er)?\b|many students",
+        r"\beas(?:y|ier|iness)|difficult|challenging|\bhard(?:er)?\b",
+        r"\bclear|clarity|helpful",
+        r"prerequisite|pre-?req|requires?\b|required|need (?:it|to have|\w+ \d+) (?:for|before|first)",
+        r"credits?\b",
+        r"\blabs?\b|discussion section",
+        r"semester|\bterm\b|\bfall\b|\bwinter\b|\bspring\b|\bsummer\b",
+    )
+)
+#: The acts by number; what is told of a course has a number for each of its fields behind them.
+_ASK, _PART, _ADVISE, _TELL = 1, 2, 3, 4
 
 
-def topic_of(text: str) -> int:
-    """What an advisor's utterance is about, the courses it names, and in the lowest 8 bits what it does: ask, part, advise or tell. Above 0."""
-    courses = sorted({re.sub(r"[ -]", "", found) for found in _COURSE.findall(text)})
-    act = 1 if text.rstrip().endswith("?") else 2 if _THANKED.search(text) else 3 if _ADVISES.search(text) else 4
-    about = crc32(" ".join(courses).encode()) + 1 if courses else 0
-    return about << 8 | act
+def about(text: str) -> pool.About:
+    """What an advisor's utterance is about, the numbers of the courses that it names, and what it does: ask, part, advise, or tell, and of what."""
+    courses = {int(found[1] or found[2]) for found in _COURSE.finditer(text)}
+    told = [number for number, pattern in enumerate(_TOLD, _TELL + 1) if pattern.search(text)]
+    tell = told[0] if len(told) == 1 else _TELL
+    act = _ASK if text.rstrip().endswith("?") else _PART if _THANKED.search(text) else _ADVISE if _ADVISES.search(text) else tell
+    return pool.About(act, tuple(sorted(courses)))
 
 
 def _spread(cuts: Sequence[int], rng: Rng, count: int) -> list[int]:
     """`count` cuts: different ones while there are as many, each as often as the others."""
+    different = list(dict.fromkeys(cuts))
     found: list[int] = []
     while len(found) < count:
-        found += rng.sample(cuts, count - len(found))
+        found += rng.sample(different, count - len(found))
     return sorted(found)
 
 

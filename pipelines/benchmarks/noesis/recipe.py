@@ -57,6 +57,17 @@ class SelectionRecipe(Recipe):
     pool_scope: Annotated[
         Literal["split", "all"], Meta(description="where wrong options come from: the example's own split, where that is large enough, or all")
     ] = "split"
+    max_pool_share: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="share of a file's examples in whose options one candidate (or generic replies of one kind) may stand; more only where the "
+            "input holds too few different ones, which a warning tells",
+            examples=[0.02],
+            extra={"unit": "share of examples"},
+        ),
+    ] = 0.01
     min_context: Annotated[
         int,
         Meta(
@@ -190,6 +201,16 @@ class AdvisingRecipe(SelectionRecipe):
             extra={"unit": "share of conversations"},
         ),
     ] = 0.5
+    min_rivals: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="wordings of other conversations that name a course: conversations are seldom cut where the answer names one of which there "
+            "are fewer",
+            examples=[20],
+            extra={"unit": "candidates"},
+        ),
+    ] = 10
     correct: Annotated[int, Meta(ge=1, description="right answers of subtask 3 at most", examples=[3], extra={"unit": "answers"})] = 5
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from dialmill.pipelines.candidates import audit, examples
 from dialmill.pipelines.candidates.draw import Draw, Drawn
 from dialmill.pipelines.candidates.examples import Example, Option
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
-from dialmill.pipelines.candidates.pool import SHARED, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
+from dialmill.pipelines.candidates.pool import NOTHING, SHARED, SPLIT_BITS, About, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.counters import SHORTFALL, Counters
 from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, compress, decompress
@@ -28,23 +28,27 @@ from dialmill.schemas.dialogue import STANDARD
 _POOL_SHARDS = 32
 #: Bytes of input that an example file's shard is made from.
 _SHARD_BYTES = 6 << 20
+#: Examples of a shard at least, where a split's size is bounded: each shard keeps candidates to their share of the sets by itself.
+_SHARD_EXAMPLES = 1000
 
 
-def example_shards(bytes_in: int) -> int:
-    """Shards of a release file: its candidates make it many times larger than its conversations."""
-    return max(1, min(256, bytes_in // _SHARD_BYTES))
+def example_shards(bytes_in: int, recipe: SelectionRecipe) -> dict[str, int]:
+    """Shards of the release files of each split: candidates make them many times larger than the conversations."""
+    most = max(1, min(256, bytes_in // _SHARD_BYTES))
+    sizes = {split: recipe.size(split, "") for split in SPLIT_BITS}
+    return {split: most if size is None else max(1, min(most, size // _SHARD_EXAMPLES)) for split, size in sizes.items()}
 
 
-def contribution(text: str, flags: int, weight: int = 0, topic: int = 0) -> Iterable[tuple[str, Item]]:
+def contribution(text: str, flags: int, weight: int = 0, about: About = NOTHING) -> Iterable[tuple[str, Item]]:
     """What a text gives to the pool: one item, none if it is empty. See `pool.utterance`."""
-    found = utterance(text, flags, weight, topic)
+    found = utterance(text, flags, weight, about)
     if found is not None:
         yield "utterance", (f"{found[0] * _POOL_SHARDS >> 61:03}", found[1])
 
 
-def packed_example(path: str, example: Example, shards: int) -> tuple[str, Item]:
-    """An example on its way to its file."""
-    return "example", (f"{path}\t{example.order[0] * shards // 256}", compress(msgspec.msgpack.encode(example)))
+def packed_example(path: str, example: Example, shards: Mapping[str, int]) -> tuple[str, Item]:
+    """An example on its way to its file, whose split has so many shards."""
+    return "example", (f"{path}\t{example.order[0] * shards[example.split] // 256}", compress(msgspec.msgpack.encode(example)))
 
 
 def subsets_of(given: SplitDialogue) -> list[str]:
@@ -142,7 +146,14 @@ class WriteExamples(Stage):
     tags = ("out",)
 
     def __init__(
-        self, folder: str, recipe: SelectionRecipe, form: examples.Form, seed: int, shards: int, none_scenarios: frozenset[int], shared: int | None
+        self,
+        folder: str,
+        recipe: SelectionRecipe,
+        form: examples.Form,
+        seed: int,
+        shards: Mapping[str, int],
+        none_scenarios: frozenset[int],
+        shared: int | None,
     ) -> None:
         self.folder, self.recipe, self.form, self.seed, self.shards = folder, recipe, form, seed, shards
         self.none_scenarios, self.shared = none_scenarios, shared
@@ -153,13 +164,15 @@ class WriteExamples(Stage):
         path, shard = element[0].rsplit("\t", 1)
         made = sorted((msgspec.msgpack.decode(decompress(value), type=Example) for value in element[1]), key=lambda one: (one.order, one.number))
         pool = open_pool(side.folder)
-        draw = Draw(pool, self.recipe.candidates, self.recipe.distractors == "similar", self.recipe.pool_scope == "split")
+        recipe = self.recipe
+        draw = Draw(pool, recipe.candidates, recipe.distractors == "similar", recipe.pool_scope == "split", recipe.max_pool_share)
         if self.thin:
             made, common = self._thinned(made, draw)
             yield from common
         without = self._without_answer(made)
-        draw.expect(one.answers[0] for one in made if one.number not in without)
-        audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[: -(-audit.SAMPLE // self.shards)])
+        draw.expect(made[0].split, (answer for one in made if one.number not in without for answer in one.answers), len(made)) if made else None
+        sampled = -(-audit.SAMPLE // self.shards[made[0].split]) if made else 0
+        audited = set(sorted((one.number for one in made), key=lambda number: key_number("audit@1", number))[:sampled])
         total: dict[str, int] = {}
         blind = self.recipe.held_out_labels and "_test" in path
         with ExitStack() as streams:
@@ -186,12 +199,25 @@ class WriteExamples(Stage):
                     parts[name].write(data)
                     yield from self._ground_truth(parts[name].path, one, answers, blind)
                     yield from self._also_right(parts[name].path, one, doubtful, blind)
+        if made and made[0].scenario != self.shared:
+            total |= {"sets": len(made), "most_held": draw.most_held}
+            self._tell_share(path, made[0].split, draw)
         self.counters.add(
             Counters(
                 parts=[(part.path, int(shard), part.number, part.size) for part in parts.values() if part.number],
                 audit={path: total} if total else {},
             )
         )
+
+    def _tell_share(self, path: str, split: str, draw: Draw) -> None:
+        """Says where the pool is too small for the wanted share of the sets."""
+        bits, most = draw.reach(split), self.recipe.max_pool_share
+        fair = draw.fair_share(bits)
+        if fair > most:
+            wanted = f"a candidate may stand in {fair:.1%} of the sets, not in {most:.1%} at most (max_pool_share)"
+            self.counters.note(f"{SHORTFALL}{path}: {wanted}: there are only {draw.candidates(bits):,} different ones that could be an answer")
+        if draw.beyond:
+            self.counters.note("pool_share_exceeded", draw.beyond)
 
     def _thinned(self, made: list[Example], draw: Draw) -> tuple[list[Example], list[tuple[str, Item]]]:
         """The examples to keep, and the others as rejects: of those whose answer is said all the time only a share stays (see `Draw.keep_share`)."""
@@ -217,7 +243,7 @@ class WriteExamples(Stage):
 
     def _options(self, one: Example, without: bool, draw: Draw) -> tuple[list[Option], list[Option], list[Option]]:
         """The answers that stand among the options (none, where the example shall have none), the options, and what may be right as well."""
-        rng = Rng(self.seed, "options@2", one.number)
+        rng = Rng(self.seed, "options@3", one.number)
         answers = [] if without else [examples.option(answer) for answer in one.answers]
         context = [text for _, text, _, _ in one.messages]
         wanted = self.recipe.candidates - len(answers)
@@ -285,7 +311,7 @@ def selection(
     join = JoinPool(folder, recipe, form, shared[1] if shared else None)
     pool = engine.apply("write the pool", join, engine.group("bring the pool together", parts.main))
     info = engine.combine("find the pool", OnePool(), pool.main)
-    shards = example_shards(sum(one.size for one in job.inputs))
+    shards = example_shards(sum(one.size for one in job.inputs), recipe)
     write = WriteExamples(folder, recipe, form, job.seed, shards, none_scenarios, shared[0] if shared else None)
     written = engine.apply("draw candidates", write, engine.group("collect examples", made.tagged["example"]), side=info)
     return [made, parts, pool, written]

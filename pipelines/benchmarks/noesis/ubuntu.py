@@ -57,7 +57,7 @@ class NoesisUbuntu(Noesis):
         sent = runner.apply("look for near copies", SendBands(recipe.drop_near_copies), records, side=eligible)
         compared = runner.apply("compare near copies", CompareCopies(recipe.near_copy), runner.group("bring near copies together", sent.main))
         copies = runner.combine("gather near copies", GatherCopies(), compared.main)
-        cutting = CutConversations(recipe, job.seed, example_shards(sum(one.size for one in job.inputs)))
+        cutting = CutConversations(recipe, job.seed, example_shards(sum(one.size for one in job.inputs), recipe))
         made = runner.apply("cut conversations", cutting, records, side=runner.zip_side_inputs("conversations and near copies", eligible, copies))
         none_scenarios = frozenset({4} if recipe.form == "dstc7" else {1, 2})
         shared = (2, POOL) if recipe.form == "dstc7" and 2 in recipe.subtasks else None
@@ -84,7 +84,7 @@ class CutConversations(Stage):
 
     tags = ("out", "example", "utterance")
 
-    def __init__(self, recipe: UbuntuRecipe, seed: int, shards: int) -> None:
+    def __init__(self, recipe: UbuntuRecipe, seed: int, shards: Mapping[str, int]) -> None:
         self.recipe, self.seed, self.shards = recipe, seed, shards
         self._divided: dict[str, int] | None = None
 
