@@ -28,8 +28,6 @@ _LED = re.compile(r"[^{]*，|[^{]*还没|[^{]*没着落")
 DOUBLED = re.compile(r"(?<![还没])有有(?!没)|(?<=有没)有有")
 #: A request that doesn't follow "还想问一下".
 NO_QUESTION = re.compile(r"想|能|说|看|给|我|不知|帮|麻烦|方便|请|发|把|告诉|介绍")
-#: What a search begins with a second time after "我想…的" that was kept before it.
-DOUBLED_WISH = re.compile(r"^(?:想(?=找|去)|我想(?=找))")
 #: How a turn goes on after an acknowledgement of its own.
 DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成|嗯嗯)，")
 #: Kinds of items that are about the turn's domain.
@@ -44,6 +42,10 @@ APART = 0.6
 
 #: Kinds of clauses that a reason may stand before, and what it begins with itself.
 _REASONED = frozenset({"ask", "open", "rev", "nearopen", "taxi", "metro", "metroask", "trip", "askframe", "moreask", "moreyes", "moreopen", "say"})
+#: What leads up to a question, as a greeting does.
+_LEADS_UP = re.compile(r"有件事|想请你帮个忙|有个事|有个问题|还有件事|是这样的|我想麻烦|还得麻烦")
+#: Kinds of clauses that a whole sentence is made of: their terse ones are for terse turns.
+_WHOLE = frozenset({"ack", "ask", "asktail", "askframe", "rev", "trip", "revtrip", "taxi", "metro", "metroask", "taxiask"})
 _WISHES = re.compile(r"我|想|是这样的|不知道你|有件事|还")
 
 
@@ -73,6 +75,7 @@ class Draft:
     ranges: list[tuple[int, int]] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
     reasoned: bool = False
+    greeted: bool = False
     avoided: tuple[re.Pattern[str], ...] = ()
 
     @property
@@ -119,7 +122,9 @@ class Draft:
             options = terse.options(kind, domain, slot, value, tag, facts) or options
         if nameless:
             options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
-        if kind == "ask" and self.style != "less":
+        if self.greeted and kind in ("moreask", "moreyes", "moreopen"):
+            options = [clause for clause in options if not _LEADS_UP.match(clause.text)] or options
+        if kind in _WHOLE and self.style != "less":
             options = [clause for clause in options if "terse" not in clause.voices] or options
         if led:
             options = [clause for clause in options if not _LED.match(clause.text)] or options
@@ -141,10 +146,10 @@ class Draft:
 
 
 def _shortest(options: list[Clause]) -> list[Clause]:
-    """The terse ones, else the shortest."""
-    terse = [clause for clause in options if "terse" in clause.voices]
+    """The terse ones and those that are as short; else the shortest."""
+    terse = [len(clause.text) for clause in options if "terse" in clause.voices]
     if terse:
-        return terse
+        return [clause for clause in options if "terse" in clause.voices or len(clause.text) <= min(terse)]
     least = min(len(clause.text) for clause in options)
     return [clause for clause in options if len(clause.text) <= least + 1]
 

@@ -176,6 +176,8 @@ class Reading:
             if strange:
                 parts = parted_at(clause, strange[-1])
                 if parts is not None and self._safe(parts[0]) and (parts[1].marks or len(self._known(parts[1])[0]) == len(parts[1].words)):
+                    if sure:
+                        return "lead_inside"  # "评分多少，玩完|有没有酒店": no place is left for what leads to the second
                     kept.append(parts[0])
                     clause = parts[1]
                     places, cues = self._known(clause)
@@ -192,6 +194,11 @@ class Reading:
             )
             opinion = texts & kinds()["opinion"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "哪家", "哪里"})
             searching = not texts.isdisjoint({"推荐", "介绍", "找", "找个", "找一个", "找一家"})
+            if not clause.marks and self._conditional(clause) and self._weak(cues):
+                kept.append(clause)
+                continue
+            if sure and clause.texts[:1] in (("那就",), ("那",), ("就",)) and not {"如果", "要是"}.isdisjoint(sure[-1].texts):
+                return "condition"
             follows = bool(kept) and kept[-1].stop == clause.start and self._goes_on(kept[-1], clause)
             aside = not clause.marks and not cues and ((self._says_more(clause) and not searching) or self._asks_of_offer(clause) or follows)
             if cues and not clause.marks and not unknown and self._beside(clause, cues):
@@ -222,6 +229,10 @@ class Reading:
     def _safe(self, clause: Clause) -> bool:
         """Whether no cue of a labelled request stands in what comes before a clause's own beginning."""
         return not any(covered(clause.words, table("request_cues").get(act.slot or "", (act.slot or "",))[:3])[1] for act in self.requests)
+
+    def _conditional(self, clause: Clause) -> bool:
+        """Whether a clause says on which condition something is wanted."""
+        return self.domain not in ROUTES and (clause.texts[-1:] == ("的话",) or clause.texts[:1] in (("如果",), ("要是",)))
 
     def _goes_on(self, kept: Clause, clause: Clause) -> bool:
         """Whether a clause of every-day words goes on with what was said before it ("收不住了，哪都想去")."""
@@ -391,7 +402,10 @@ class Reading:
         told = [(mark.act.slot, mark.act.value) for mark in values if mark.act is not None]
         if len(set(told)) < len(told):
             return "said_twice"
-        if any(act.slot == "是否地铁直达" for act in self.informs):
+        told_already = any(mark.act is not None and mark.act.slot == "是否地铁直达" for mark in self.marks) or any(
+            "地铁" in "".join(clause.texts) for clause in self.clauses if clause not in sure
+        )
+        if any(act.slot == "是否地铁直达" for act in self.informs) and not told_already:
             items.append(Item("inform", self.domain, "是否地铁直达", "是"))
         for mark in informs:
             assert mark.act is not None
@@ -420,7 +434,8 @@ class Reading:
                 items = [item for item in items if item.slot not in QUALIFIERS]
                 items.append(Item("check", self.domain, next(iter(slots_)) or "", "", mark.start, mark.end))
         elif self.domain in ROUTES or self.domain in TRIPS or self.domain == "天气":
-            pass
+            if self.domain in TRIPS and not self.requests and any(self._asks(clause) for clause in sure if clause.marks):
+                return "question_on_offer"
         elif (constraints or (facilities and not about) or (name_asked and not about) or self.selects) and not self._answering(looking):
             again = "再" in words and any(act.domain == self.domain and act.slot in NAME_SLOTS for turn in self._earlier() for act in turn.acts)
             if again:

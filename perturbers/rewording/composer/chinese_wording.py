@@ -19,7 +19,6 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
     DIRECT,
     DOUBLE,
     DOUBLED,
-    DOUBLED_WISH,
     ENDS,
     FIRST,
     MEASURES,
@@ -66,7 +65,6 @@ class _Wording:
             keeps = []
         segments = self._opening(general)
         leading = [item for item in keeps if item.slot == "before"]
-        led = bool(leading) and draft.source[leading[-1].end : leading[-1].end + 1] not in SIGNS
         segments += [self._kept(item) for item in leading]
         self.led = bool(leading)
         if draft.style == "more" and not general:
@@ -74,8 +72,6 @@ class _Wording:
         segments += [draft.value(item) + ("，" if draft.style == "less" else "一起，") for item in draft.of("with")]
         core = self._core()
         self._said = bool(core)
-        if led and core and draft.style == "same":
-            core[0] = DOUBLED_WISH.sub("", core[0])
         segments += core
         if self.longer is not None:
             segments += self.longer.behind("".join(core))
@@ -95,6 +91,7 @@ class _Wording:
         segments: list[str] = []
         if draft.of("greet") and draft.style != "less":
             segments.append(draft.pick("greet"))
+            draft.greeted = True
         if not draft.of("ack", "react") or draft.context.first:
             return segments
         manners = [item.value for item in draft.of("ack")]
@@ -118,7 +115,11 @@ class _Wording:
         if any(located.start >= item.start and located.end <= item.end for located in self.draft.context.view.located):
             return True
         words = {word.text for word in words_in(self.draft.source, item.start, item.end)}
-        if any(char.isdigit() for char in source[item.start : item.end]) or any(word[0] in "更最" for word in words) or words & kinds()["thank"]:
+        if (
+            any(char.isdigit() for char in source[item.start : item.end])
+            or any(word[0] in "更最" for word in words)
+            or words & (kinds()["thank"] | {"考虑", "考虑考虑", "商量"})
+        ):
             return True
         return bool(words & (kinds()["ban"] | {"就", "选", "定", "去", "行", "可以", "住", "吃"}))
 
@@ -355,8 +356,12 @@ class _Wording:
         if len(questions) > 2 or (len(questions) == 2 and not rng.chance(APART)):
             listed = around_once([question.item(draft) for question in questions], rng)
             if any(question.decides for question in questions):
-                last = "，还有".join(around_once([question.item(draft) for question in some], rng) for some in _parted(questions))
-                return [f"想知道{point}{last}"]
+                decided, named = ([question for question in questions if question.decides == decides] for decides in (True, False))
+                listed = listing([question.item(draft) for question in decided], rng)
+                if not named:
+                    return [f"想知道{point}{listed}"]
+                of = point if not point or named[0].around else point + "的"
+                return [f"想知道{of}{around_once([question.item(draft) for question in named], rng)}", f"，另外，{listed}？"]
             frame = draft.pick("askframe")
             if listed.startswith(("附近", "周边")):
                 frame = frame.replace("{N:的}", "{N}")
@@ -470,12 +475,6 @@ class _Wording:
             else:
                 segments += self._requests(point)
         return segments
-
-
-def _parted(questions: Sequence[Question]) -> list[list[Question]]:
-    """What is asked for by its name, and what is asked with "有没有": no list has both."""
-    groups = [[question for question in questions if question.decides == decides] for decides in (True, False)]
-    return [group for group in groups if group]
 
 
 def _close(text: str, says: Sequence[str]) -> str:
