@@ -20,13 +20,14 @@ _BUILT_IN = {
         "paraphrase": "rewording.paraphrase:Paraphrase",
         "simplification": "rewording.simplification:Simplification",
         "verbosity": "rewording.verbosity:Verbosity",
+        "redact": "redaction.perturber:Redact",
         "translate": "translation.perturber:Translate",
         "nlpaug": "typing.foreign:Nlpaug",
         "speech": "speech.perturber:Speech",
     }.items()
 }
 #: The extra that brings what a perturber needs beyond the core.
-_EXTRAS = {"nlpaug": "nlpaug", "speech": "speech"}
+_EXTRAS = {"nlpaug": "nlpaug", "redact": "clean", "speech": "speech"}
 
 REGISTRY: Registry[type[Perturber]] = Registry("perturber", "dialmill.perturbers", _BUILT_IN, OptionError, base=Perturber)
 

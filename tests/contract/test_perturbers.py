@@ -76,6 +76,14 @@ def _lexicon() -> str:
     return str(path)
 
 
+class TestRedact(PerturberContract):
+    name = "redact"
+    needs = ("phonenumbers",)
+    options = {"labelled": "replace"}  # noqa: RUF012 - most codes and numbers of the samples are labels
+    changes = 0.1  # few of them say anything personal
+    differs = 0.0
+
+
 class TestTranslate(PerturberContract):
     name = "translate"
     options = {"lexicon": _lexicon()}  # noqa: RUF012 - of its engines it is the one that needs nothing installed

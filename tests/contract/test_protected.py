@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 #: The hardest options of each perturber; a perturber that isn't here runs with its own defaults.
 HARD = {
+    # Addresses, paths and identifiers are what it is there to take out (tests/perturbers/test_redaction.py has those that it leaves).
+    "redact": ["redact:kinds=card|iban|name"],
     "typos": ["typos:rate=0.9", "typos:rate=0.9,style=chat", "typos:rate=1,style=typing,values=follow"],
     "disfluency": ["disfluency:rate=0.9,repairs=1"],
     "nlpaug": ["nlpaug:rate=0.9", "nlpaug:augmenter=SpellingAug,rate=0.9,values=follow"],

@@ -1,0 +1,1 @@
+"""Personal data out of dialogues, with surrogates in its place."""

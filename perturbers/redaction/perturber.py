@@ -1,0 +1,178 @@
+"""Takes personal data out of a dialogue: both sides' words, and labels that hold it, with the same surrogate wherever a value stands."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
+from dialmill.perturbers.core.lexicon import words
+from dialmill.perturbers.core.options import Meta, OptionError
+from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.redaction.finders import KINDS, Find, Kind, find
+from dialmill.perturbers.redaction.surrogates import surrogate
+from dialmill.schemas import Dialogue, Edit, Goal, SlotValues, Span, Turn, apply_edits
+
+#: Words for speakers that name nobody.
+_ROLES = words("user system agent assistant customer client bot human operator caller usr sys speaker tool developer 用户 客服 系统 顾客 客户 坐席")
+
+
+@dataclass(frozen=True)
+class Redact(DialoguePerturber):
+    """Replaces personal data (e-mail, phone, URL, IP, card, IBAN, codes, names of speakers) by surrogates or by placeholders.
+
+    A value has one surrogate in the whole run (a seeded hash of it), spans move, and edits lead back to the source: keep these apart from what you
+    publish (`original`, `edits`), or export the suite. Values that are labels of the dialogue are left alone, or replaced in text and labels alike.
+    """
+
+    kinds: Annotated[
+        str, Meta(description='what is taken out: any of email, url, ip, iban, card, phone, id, name, joined by "|"', examples=["email|phone"])
+    ] = "|".join(KINDS)
+    style: Annotated[
+        Literal["surrogate", "placeholder"],
+        Meta(description='"surrogate" puts another value of the same shape in its place, "placeholder" the kind in brackets: [EMAIL]'),
+    ] = "surrogate"
+    labelled: Annotated[
+        Literal["exempt", "replace"],
+        Meta(description='what becomes of values that are labels of the dialogue: "exempt" leaves them, "replace" changes text and labels alike'),
+    ] = "exempt"
+    names: Annotated[str, Meta(description="a text file with names to take out, one a line", examples=["names.txt"])] = ""
+    region: Annotated[Literal["GB", "US", "CN"], Meta(description="where telephone numbers without a country's code are from")] = "GB"
+
+    name: ClassVar[str] = "redact"
+    version: ClassVar[int] = 1
+    relabels: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unknown = [kind for kind in self._kinds() if kind not in KINDS]
+        if unknown or not self._kinds():
+            raise OptionError(f"redact: kinds are {', '.join(KINDS)}, joined by |, not {self.kinds!r}")
+        if "phone" in self._kinds() and importlib.util.find_spec("phonenumbers") is None:
+            raise OptionError("redact: telephone numbers are found by phonenumbers: pip install 'dialmill[clean]', or leave phone out of kinds")
+        if self.names:
+            _listed(self.names)
+
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(kind.strip() for kind in self.kinds.split("|") if kind.strip())
+
+    @property
+    def card_notes(self) -> tuple[str, ...]:
+        return (
+            f"Personal data ({', '.join(self._kinds())}) was taken out by rule, which finds not all of it; `original` and `edits` of the records"
+            " lead back to the source.",
+        )
+
+    def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
+        names = _listed(self.names) if self.names else frozenset()
+        names |= _speakers(dialogue) if "name" in self._kinds() else frozenset()
+        found = [self._find(turn, names, dialogue.language) for turn in dialogue.turns]
+        # A name that somebody gives is theirs in every turn.
+        given = names | {one.text.lower() for finds in found for one in finds if one.kind == "name"}
+        if given != names:
+            found = [self._find(turn, given, dialogue.language) for turn in dialogue.turns]
+        labels = _labelled(dialogue)
+        new: dict[str, str] = {}
+        edits: list[list[Edit]] = []
+        for finds in found:
+            mine = []
+            for one in finds:
+                if _folded(one.text) in labels and self.labelled == "exempt":
+                    continue
+                replacement = self._replacement(one.kind, one.text, dialogue.language, seed, variant)
+                new.setdefault(_folded(one.text), replacement)
+                mine.append(Edit(one.start, one.end, replacement))
+            edits.append(mine)
+        if not any(edits):
+            return untouched(dialogue, "nothing_to_redact")
+        relabelled = {old: said for old, said in new.items() if old in labels}
+        turns = tuple(_turn(turn, mine, relabelled) for turn, mine in zip(dialogue.turns, edits, strict=True))
+        goal = None if dialogue.goal is None else _goal(dialogue.goal, relabelled)
+        counts = {kind: sum(one.kind == kind for finds in found for one in finds) for kind in KINDS}
+        reasons = tuple(f"{kind}: {number}" for kind, number in counts.items() if number)
+        return PerturbResult(turns, goal, (), reasons)
+
+    def _find(self, turn: Turn, names: frozenset[str], language: str) -> list[Find]:
+        if turn.speaker == "other":
+            return []
+        region = "CN" if language == "zh" and self.region == "GB" else self.region
+        return find(turn.utterance, self._kinds(), names, region)
+
+    def _replacement(self, kind: Kind, text: str, language: str, seed: int, variant: int) -> str:
+        if self.style == "placeholder":
+            return f"[{kind.upper()}]"
+        # Keyed by the value alone: it has the same surrogate in every dialogue of the run.
+        for attempt in range(10):
+            made = surrogate(kind, text, language, Rng(seed, self.step, kind, _folded(text), variant, attempt))
+            if _folded(made) != _folded(text):
+                break
+        return made
+
+
+def _folded(text: str) -> str:
+    """A value without regard to capitals and to how digits are parted."""
+    return " ".join(text.lower().split())
+
+
+@lru_cache(maxsize=8)
+def _listed(path: str) -> frozenset[str]:
+    """The names of a file.
+
+    Raises:
+        OptionError: it can't be read.
+    """
+    try:
+        lines = Path(path).read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"redact: names={path}: {getattr(error, 'strerror', None) or error}") from None
+    return frozenset(line.strip().lower() for line in lines if line.strip())
+
+
+def _speakers(dialogue: Dialogue) -> frozenset[str]:
+    """What a log calls its speakers, where that is more than a role."""
+    return frozenset(turn.role.lower() for turn in dialogue.turns if turn.role and turn.role.lower() not in _ROLES and len(turn.role) > 1)
+
+
+def _labelled(dialogue: Dialogue) -> frozenset[str]:
+    """The values of a dialogue's labels, and how they are written in its turns."""
+    found: set[str] = set()
+    for turn in dialogue.turns:
+        found.update(span.value for span in turn.spans)
+        found.update(span.text for span in turn.spans if span.text)
+        found.update(act.value for act in turn.acts if act.value)
+        found.update(value for cell in turn.state for value in cell.values)
+    return frozenset(map(_folded, found))
+
+
+def _turn(turn: Turn, edits: list[Edit], new: dict[str, str]) -> Turn:
+    made = apply_edits(turn, edits) if edits else turn
+    if not new:
+        return made
+
+    def value(text: str) -> str:
+        return new.get(_folded(text), text)
+
+    return made.replace(
+        acts=tuple(act if act.value is None else act.replace(value=value(act.value)) for act in made.acts),
+        state=tuple(SlotValues(cell.domain, cell.slot, tuple(map(value, cell.values))) for cell in made.state),
+        spans=tuple(_span(span, value(span.value)) for span in made.spans),
+    )
+
+
+def _span(span: Span, value: str) -> Span:
+    """A span with its label's new value; where the text shows that value, it is kept."""
+    if value == span.value:
+        return span
+    shown = span.text is not None and _folded(span.text) == _folded(value)
+    return span.replace(value=value, status="kept" if shown else span.status)
+
+
+def _goal(goal: Goal, new: dict[str, str]) -> Goal:
+    def cells(some: Iterable[SlotValues]) -> tuple[SlotValues, ...]:
+        return tuple(SlotValues(one.domain, one.slot, tuple(new.get(_folded(value), value) for value in one.values)) for one in some)
+
+    return goal.replace(inform=cells(goal.inform), book=cells(goal.book), fail=cells(goal.fail))
