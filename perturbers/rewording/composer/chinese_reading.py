@@ -375,7 +375,7 @@ class Reading:
                 found.append(named._replace(kind="choose"))
             elif not asks and texts & kinds()["going"] and texts <= plans:
                 found.append(named._replace(kind="plan"))
-            elif any(act.slot not in NAME_SLOTS for act in self.requests) and (asks or texts.isdisjoint(kinds()["opinion"])):
+            elif any(act.slot not in NAME_SLOTS for act in self.requests) and (asks or texts.isdisjoint(kinds()["opinion"] | kinds()["deciding"])):
                 found.append(named)
             else:
                 bare.append(clause)
