@@ -80,7 +80,7 @@ def wordier(view: View, said: str, rng: Rng) -> Iterator[Turn]:
     for _ in range(_TRIES):
         before = _before(opens, first, _lowered(view, first), rng) if opens else ""
         behind = table.get(("after", closes), ())
-        after = rng.choice(behind) if behind and (not before or rng.chance(0.2)) else ""
+        after = rng.choice(behind) if behind and not before else ""
         if any(words and words.lower() in said for words in (before.partition(" ")[2], after)):
             continue
         edits = [*_opened(before, text, style, before[-1:] != ":" and first != "I" and _lowered(view, first)), *_closed(after, text, style)]

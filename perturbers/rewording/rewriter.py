@@ -34,6 +34,27 @@ Clauses = Literal["split", "all", "train", "test"]
 REWRITERS = ("paraphrase", "simplification", "verbosity")
 #: What has a smaller share of words of its own says the same in the same words.
 _NEAR = 0.3
+#: Why the composer refuses a turn whose labels don't tell what it means: a question on an offer, a choice, a refusal. No donor has that either.
+_OWN_MEANING = frozenset(
+    f"unlabelled: {word}"
+    for word in (
+        "question",
+        "which",
+        "the one",
+        "intent",
+        "if",
+        "whether",
+        "negation",
+        "not",
+        "n",
+        "not booked",
+        "request",
+        "all",
+        "no",
+        "type",
+        "instead",
+    )
+)
 #: Engines that take the wording of donors.
 _DONORS = frozenset({"compose", "donors"})
 S = TypeVar("S", bound="Rewriter")
@@ -168,6 +189,8 @@ class Rewriter(Perturber):
                 return Proposal(composed, "composed")
             if not self.lends(composed):
                 return composed.reason
+            if composed.reason in _OWN_MEANING and view.language == "en":
+                return self._rewrite(job.task(place)._replace(said=said, donors=None), rng)
         return self._rewrite(job.task(place)._replace(said=said), rng)
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
@@ -186,7 +209,9 @@ class Rewriter(Perturber):
                 if proposal.turn.utterance.split() == turn.utterance.split():
                     continue
                 found = certify(task.view, proposal.turn, "protect") or (
-                    None if self.engine == "llm" else telling.changed(turn.utterance, proposal.turn.utterance, task.view.language)
+                    None
+                    if self.engine == "llm"
+                    else telling.changed(turn.utterance, proposal.turn.utterance, task.view.language, not isinstance(proposal.origin, str))
                 )
                 if found is None:
                     return proposal

@@ -19,7 +19,7 @@ from dialmill.perturbers.rewording.rewriter import Rewriter
 from dialmill.pipelines.sources import registry
 from dialmill.schemas import Dialogue, Turn
 
-from tests import oracle
+from tests import en_requests, oracle
 from tests.pipelines.source_tools import read_paths
 
 _FULL = os.environ.get("DIALMILL_FULL") == "1"
@@ -82,6 +82,22 @@ def test_no_value_is_lost_or_added(corpus: str, kind: str, real: Path) -> None:
     assert added == []
     assert len(values) > 50
     assert changed >= least * len(pairs)
+
+
+@pytest.mark.parametrize("corpus", ["multiwoz", "sgd"])
+@pytest.mark.parametrize("kind", ["paraphrase", "simplification", "verbosity"])
+def test_no_request_intent_or_facility_is_lost(corpus: str, kind: str, real: Path) -> None:
+    dialogues, donors = _corpus(real, corpus)
+    perturber = parse(kind).perturber
+    assert isinstance(perturber, Rewriter)
+    perturber = perturber.with_pools({(DonorPool.name, "input"): donors})
+    asked = 0
+    for one in dialogues:
+        for before, after in zip(one.turns, perturber.perturb(one, 2).turns, strict=True):
+            if before.speaker == "user" and before.utterance != after.utterance:
+                asked += len(en_requests.told(before))
+                assert not en_requests.lost(before, after), (before.utterance, after.utterance)
+    assert asked > 50
 
 
 def test_the_oracle_sees_what_comes_in() -> None:

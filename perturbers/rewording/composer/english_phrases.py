@@ -188,6 +188,8 @@ class Draft:
         self.names = frozenset(context.view.units.names)
         self.writing: Style = style_of(self.text)
         self.used: list[int] = []
+        #: Whether a "price range" was labelled as a question for a price, too: its words stay.
+        self.asks_price = any(act.act == "request" and act.slot == "ticket" for act in context.view.turn.acts)
         self.people = context.people
         self.parts: dict[Item, Part] = {}
         self.lone = context.people in ("1", "one")
@@ -261,6 +263,8 @@ class Draft:
         """The item as the bank words it; None for a shape of value that it has no words for."""
         if item in self.parts:
             return self.parts[item]
+        if item.kind == "about" and self.text[item.start : item.end].endswith("'s"):
+            return None  # "the college's number": the form of the word goes with what follows it
         place = place_of(item.domain, item.slot, item.kind == "request")
         if place is None:
             return None
@@ -305,6 +309,8 @@ class Draft:
             options = [clause for clause in options if "{v} of" not in clause.text and "{v} side" not in clause.text]
         if part.surface.lower().startswith("the "):
             options = [clause for clause in options if "the {v}" not in clause.text.lower()]
+        if part.place.slot == "pricerange" and self.asks_price:
+            options = [clause for clause in options if "price" in clause.text.lower()]
         if kind != "key" and self.writing.capitals and part.surface[:1].islower():
             # A value is shown as it stands: better not where a capital is due.
             options = [clause for clause in options if not clause.text.startswith("{v")] or options

@@ -102,7 +102,9 @@ _PICK = re.compile(
 )
 #: A choice left to the system by who has no preference.
 _ADVISE = re.compile(
-    r"\brecommendations?\b|\bsuggestions?\b|\b(?:can|could|would|do|just|please) (?:you )?(?:please )?(?:recommend|suggest|pick|choose)\b"
+    r"\b(?:make|give|have|any|your) (?:me )?(?:a )?(?:recommendations?|suggestions?)\b"
+    r"|\b(?:can|could|would|do|just|please) (?:you )?(?:please )?(?:recommend|suggest|pick|choose)\b"
+    r"|\b(?:one|which|that|what|whatever) you (?:would )?(?:recommend|suggest|pick|choose)\b"
 )
 #: Words of a facility's list that name none.
 _AROUND = frozenset(["free", "with", "also", "includes", "include", "offers", "provides", "included", "including", "offer"])
@@ -317,7 +319,7 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
         if isinstance(booked, Refusal):
             return booked
         made = booked
-    careless = any(item.kind == "dontcare" for item in made)
+    careless = any(item.kind == "dontcare" for item in made) or not any(item.kind in ("inform", "goal", "intent") for item in made)
     if not context.first and ((_PICK.search(text) and offered) or (careless and _ADVISE.search(text))):
         made.append(Item("recommend"))
     return made

@@ -56,6 +56,8 @@ def keywords(turn: Draft) -> list[Sentence] | None:
         named = "" if noun in first.surface.lower() else turn.noun(domain, first)
         said = f"info on {named} {said}".replace("  ", " ")
     replies = [Sentence(f"{kind},") for kind in ("yes", "no") if kind in others]
+    if books and any(item.kind == "ack" for item in found.items):
+        replies.append(Sentence("ok,"))
     goals = _bare_goals(turn)
     after = _bare_rest(turn)
     if goals is None or after is None:
