@@ -17,6 +17,7 @@ from dialmill.schemas.kinds import CORE, FileKind
 _BUILT_IN = {
     name: f"dialmill.pipelines.benchmarks.{place}"
     for name, place in {
+        "agent-noise": "agent_noise.benchmark:AgentNoise",
         "cgodial-fbd": "cgodial.fbd.benchmark:CgodialFbd",
         "cgodial-rbd": "cgodial.rbd.benchmark:CgodialRbd",
         "cgodial-sbd": "cgodial.sbd.benchmark:CgodialSbd",

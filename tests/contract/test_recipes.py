@@ -83,6 +83,12 @@ class TestCgodialSbd(BenchmarkContract):
     name = "cgodial-sbd"
 
 
+class TestAgentNoise(BenchmarkContract):
+    name = "agent-noise"
+    input = (DATA / "messages",)
+    settings = ("suites=standard,typos",)
+
+
 def test_every_benchmark_that_is_built_is_held_to_the_contract() -> None:
     held = {kind.name for kind in BenchmarkContract.__subclasses__() if kind.__module__ == __name__}
     assert held == {name for name, entry in benchmarks.REGISTRY.entries.items() if entry.origin == OURS and name not in benchmarks.SCORED_ONLY}

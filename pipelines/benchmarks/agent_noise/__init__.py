@@ -1,0 +1,1 @@
+"""Agents under certified noise, replayed from their own successful runs."""
