@@ -30,6 +30,7 @@ BUILDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cgodial-fbd": ("flow", ()),
     "cgodial-rbd": ("ecd", ()),
     "cgodial-sbd": ("risawoz", ()),
+    "agent-noise": ("messages", ("suites=standard,typos",)),
 }
 #: Sums of several metrics, and the recall of a candidate where there may be none.
 _WITHOUT_FULL = re.compile(r"comb|MAP|R@\d+|NONE\.")
@@ -86,6 +87,10 @@ def _own(folder: Path, name: str, output: Path) -> list[Path]:
         path = output / "scores.json"
         path.write_text(json.dumps([float(place < len(one["true"])) for one in sessions for place in range(len(one["true"] + one["false"]))]))
         return [path]
+    if name == "agent-noise":
+        examples = [json.loads(line) for path in sorted((folder / "release").glob("*/test.jsonl")) for line in path.read_text("utf-8").splitlines()]
+        targets = [{"example_id": one["example_id"], **one["target"]} for one in examples]
+        return [write_lines(output / "own.jsonl", [{key: value for key, value in one.items() if key != "kind"} for one in targets])]
     keys = ("dialogue_id", "turn", "labels") if name == "cgodial-fbd" else ()  # a corpus without states is predicted without them
     suites = sorted(path.name for path in (folder / "dialogues").iterdir() if path.is_dir())
     lines = [line for suite in suites for line in _lines(records(folder, suite, "test"))]
