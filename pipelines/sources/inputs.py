@@ -136,6 +136,8 @@ def _remedy(path: str, source: Source | None) -> str:
     """What to do about a file of no known format."""
     if source is not None:
         return f"it doesn't look like {source.name}: {source.about}; `dialmill list sources` has the others"
+    if files.read_head(path, 2) in (b"\xff\xfe", b"\xfe\xff"):
+        return "save it as UTF-8"
     mapped = ", or name its fields with --map text=FIELD,speaker=FIELD,id=FIELD" if path.endswith(ENDINGS) else ""
     return f"the smallest record of your own is {SMALLEST}, on a line of a .jsonl file{mapped}; {PAGE} has all forms; --format names one"
 
@@ -151,7 +153,11 @@ def _strangeness(path: str, sources: Sequence[object]) -> str:
             parse(files.read_bytes(path))
         except JsonError as error:
             return str(error)
-    return f"is not of a known format ({_known(sources)})"
+    head = files.read_head(path, 1 << 16)
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "is UTF-16, and UTF-8 is read"
+    columns = head.decode("utf-8-sig", "replace").partition("\n")[0].strip() if path.endswith((".csv", ".tsv")) else ""
+    return f"is not of a known format ({_known(sources)})" + (f"; its first line is: {columns[:200]}" if columns else "")
 
 
 def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:

@@ -28,7 +28,7 @@ from dialmill.schemas.dialogue import Speaker
 from dialmill.schemas.messages import text_of
 
 #: The field of a record that holds its messages, in each form.
-_HOLDERS = ("messages", "conversations", "traj")
+_HOLDERS = ("messages", "conversations", "conversation", "traj", "items")
 _ENDINGS = (".jsonl", ".ndjson", ".json", ".parquet")
 #: Words that mean the assistant elsewhere, and here the instruction to it.
 _INSTRUCTING = frozenset({"system", "sys"})
@@ -80,7 +80,7 @@ class Messages(Source):
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         data = dialogue_data(pieces)
         record = load_record(data)
-        holder = next((name for name in _HOLDERS if isinstance(record, dict) and name in record), "messages")
+        holder = _holder(record)
         messages = take(record, holder, list)
         raws = _RAW_LIST.decode(_RAW_RECORD.decode(data)[holder])
         speakers = [_speaker(message, f"{holder}[{number}]") for number, message in enumerate(messages)]
@@ -109,6 +109,12 @@ class Messages(Source):
             turns=tuple(turns),
             payload=msgspec.json.encode(rest).decode() if rest else None,
         )
+
+
+def _holder(record: Any) -> str:
+    """The field of a record that holds its messages."""
+    given = [name for name in _HOLDERS if isinstance(record, dict) and name in record]
+    return next((name for name in given if _are_messages(record[name])), given[0] if given else _HOLDERS[0])
 
 
 def _are_messages(value: Any) -> bool:

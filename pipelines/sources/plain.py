@@ -1,6 +1,7 @@
 """People's own data: JSON lines, JSON, CSV, TSV or Parquet, a row a turn or a row a dialogue.
 
-Fields are known by the names that people give them (`FIELDS`), whatever their letter case, or are mapped. A row a dialogue has `turns`, a list; a
+Fields are known by the names that people give them (`FIELDS`), whatever their letter case, or are mapped. A row a dialogue has `turns`, a list (of
+objects, of texts said in turn, the user first, or lists of the fields side by side, as Parquet tables have them); a
 row a turn is of the dialogue that its `id` names, and stands where its `turn` says, else where it stands in the file. Whoever gives texts alone has
 one user turn a row.
 """
@@ -32,11 +33,26 @@ from dialmill.schemas.dialogue import DONTCARE, OOS, Speaker
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": (
         *("id", "dialogueid", "dialogid", "conversationid", "sessionid", "chatid", "callid", "threadid", "ticketid", "conversation", "session"),
-        *("dialogueidx", "dialogidx", "convid", "对话id", "会话id"),
+        *("dialogueidx", "dialogidx", "convid", "对话id", "会话id", "对话编号", "会话编号", "编号"),
     ),
     "turns": ("turns", "dialogue", "dialog", "utterances"),
-    "text": ("text", "utterance", "message", "content", "transcript", "sentence", "query", "body", "文本", "内容", "话语", "句子"),
-    "speaker": ("speaker", "role", "sender", "from", "author", "actor", "party", "who", "说话人", "角色", "发送者"),
+    "text": (
+        "text",
+        "utterance",
+        "message",
+        "content",
+        "transcript",
+        "sentence",
+        "query",
+        "body",
+        "文本",
+        "内容",
+        "话语",
+        "句子",
+        "消息",
+        "对话内容",
+    ),
+    "speaker": ("speaker", "role", "sender", "from", "author", "actor", "party", "who", "说话人", "说话者", "发言人", "角色", "发送者"),
     "turn": ("turn", "turnid", "turnidx", "turnindex", "turnnumber", "turnno", "轮次"),
     "intent": ("intent", "意图"),
     "slots": ("slots", "slotvalues", "entities", "槽位"),
@@ -50,6 +66,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
 _SPEAKERS: dict[str, Speaker] = {"user": "user", "system": "system", "other": "other"}
 #: Fields of published formats whose records look like a row a dialogue.
 _FOREIGN = frozenset({"data_split", "services", "frames", "segments", "instruction_id", "dialogue_acts", "metadata", "acts", "user_utterance"})
+#: Who says the texts of a list in which nobody is named.
+_IN_TURN = ("user", "system")
 _SEPARATORS = re.compile(r"[\s._-]+")
 _LIST = re.compile(r"[;,|，；、]")
 _OUT_OF_SCOPE = frozenset({"oos", "out_of_scope", "out-of-scope", "outofscope"})
@@ -90,6 +108,7 @@ class Plain(Source):
             cells = re.split(r"[\t,;|]", first.rstrip("\r"))
             return "dialogues" if _is_turn({cell.strip().strip('"'): "" for cell in cells}) else None
         record = first_record(head)
+        record = None if record is None else self.unfolded(record)
         if record is None or not _FOREIGN.isdisjoint(record) or dialmill.claims(path, head):
             return None
         turns = record.get(self.names(record).get("turns", ""))
@@ -99,6 +118,22 @@ class Plain(Source):
             return "dialogues" if ours else None
         return "dialogues" if _is_turn(record) else None
 
+    def unfolded(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row a dialogue as one with a list of turns, each an object, however its turns are written."""
+        names = self.names(row)
+        at, turns, texts = names.get("turns", "turns"), row.get(names.get("turns", "")), row.get(names.get("text", ""))
+        if isinstance(turns, dict):
+            return row | {at: _side_by_side(turns, self.names(turns).get("text", ""))}
+        if isinstance(turns, list) and turns and all(isinstance(turn, str) for turn in turns):
+            return row | {at: [{"text": text, "speaker": _IN_TURN[number % 2]} for number, text in enumerate(turns)]}
+        if turns is None and isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+            said = {name: value for name, value in row.items() if isinstance(value, list) and len(value) == len(texts)}
+            inner = _side_by_side(said, names["text"])
+            if "speaker" not in self.names(said):
+                inner = [turn | {"speaker": _IN_TURN[number % 2]} for number, turn in enumerate(inner)]
+            return {name: value for name, value in row.items() if name not in said} | {at: inner}
+        return row
+
     def names(self, row: Mapping[str, Any]) -> dict[str, str]:
         """Which field of a row is which of ours: our name -> the row's."""
         return _names_of(tuple(row), tuple(self.fields.items()))
@@ -107,7 +142,7 @@ class Plain(Source):
         if role != "dialogues":
             return
         split = split_of_name(path)
-        rows = list(read_rows(path, data))
+        rows = [row._replace(fields=self.unfolded(row.fields)) for row in read_rows(path, data)]
         self._check(path, rows)
         grouped: dict[str, list[dict[str, Any]]] = {}
         for row in rows:
@@ -274,6 +309,15 @@ def _acts(slots: Sequence[Slot]) -> tuple[tuple[Act, ...], list[Claim]]:
     return tuple(acts), list(dict.fromkeys(claims))
 
 
+def _side_by_side(fields: Mapping[str, Any], text: str) -> list[dict[str, Any]]:
+    """The turns of lists that stand side by side, one element of each a turn; `text` is the name of the list of texts."""
+    texts = fields.get(text)
+    if not isinstance(texts, list):
+        return []
+    lists = {name: value for name, value in fields.items() if isinstance(value, list) and len(value) == len(texts)}
+    return [{name: value[number] for name, value in lists.items()} for number in range(len(texts))]
+
+
 @lru_cache(maxsize=1024)
 def _names_of(names: tuple[str, ...], mapped: tuple[tuple[str, str], ...]) -> dict[str, str]:
     known = {_SEPARATORS.sub("", name.casefold()): name for name in reversed(names)}
@@ -294,9 +338,12 @@ def _is_turn(row: Mapping[str, Any]) -> bool:
     """Whether the names of a row's fields are those of a turn: its text and, lest any table with a text be one, whose it is or what it means."""
     names = Plain().names(row)
     exact = {"text", "utterance", "message", "content", "transcript"}
-    if not row.keys().isdisjoint(_FOREIGN) or "text" not in names or names["text"].casefold() not in exact | {"文本", "内容", "话语"}:
+    if not row.keys().isdisjoint(_FOREIGN) or "text" not in names or names["text"].casefold() not in exact | {"文本", "内容", "话语", "消息"}:
         return False
-    return "id" in names if "speaker" in names else "intent" in names or names.get("slots", "").casefold() == "slots"
+    if "speaker" in names:
+        return "id" in names
+    # A table of texts and their labels, and nothing else, is one too.
+    return "intent" in names or names.get("slots", "").casefold() == "slots" or ("labels" in names and len(names) == len(row))
 
 
 def _renamed(row: Row, names: Mapping[str, str]) -> dict[str, Any]:

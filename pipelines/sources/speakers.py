@@ -22,6 +22,8 @@ _WORDS: dict[str, Speaker] = {
     **dict.fromkeys(_SYSTEM.split(), "system"),
     **dict.fromkeys(_OTHER.split(), "other"),
 }
+#: Words of that kind that have another one in front as a name.
+_KINDS = frozenset(["agent", "assistant", "bot", "caller", "chatbot", "clerk", "client", "customer", "guest", "operator", "representative", "user"])
 #: What may stand behind such a word: a number ("Agent 2"), a colon.
 _TAIL = re.compile(r"[\s_#-]*\d{0,3}[\s:：]*")
 
@@ -41,4 +43,8 @@ def speaker_of(word: str, own: Mapping[str, Speaker] | None = None) -> Speaker |
         # The longest word that the text is, up to its tail.
         match = re.fullmatch(rf"(.*?){_TAIL.pattern}", folded)
         found = _WORDS.get(match[1]) if match else None
+        # "Support Bot", "Travel agent": the second word says what it is.
+        words = match[1].split() if match else []
+        if found is None and len(words) == 2 and words[1] in _KINDS:
+            found = _WORDS[words[1]]
     return found

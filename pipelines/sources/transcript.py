@@ -1,6 +1,7 @@
-"""Transcripts: lines that begin with who speaks ("User: ...", "Agent: ...", "用户：...").
+"""Transcripts: lines that begin with who speaks ("User: ...", "Agent: ...", "用户：..."), and subtitles (.vtt, .srt) of such lines.
 
-A line without such a beginning goes on with the turn before. Times in front are left out ("[10:02] User: hi"). Blank lines, or a line of "#", "=" or
+A line without such a beginning goes on with the turn before. Times in front are left out ("[10:02] User: hi", "2024-03-01 10:02 - User: hi"). Of two
+speakers, the one who isn't known is the other ("Anna" beside "Support"). Blank lines, or a line of "#", "=" or
 "-", part the dialogues of a file; where a blank line stands between any two turns, it parts nothing.
 """
 
@@ -19,13 +20,35 @@ from dialmill.pipelines.sources.speakers import speaker_of
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import Speaker
 
-_TIME = r"(?:[\[(][^\])\n]{1,40}[\])]\s*|\d{1,2}:\d\d(?::\d\d)?\s+)?"
+_TIME = (
+    r"(?:[\[(][^\])\n]{1,40}[\])]\s*"
+    r"|(?:\d[\d/.-]{5,9}(?:,?\s+|T))?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:Z|\s?[AaPp]\.?[Mm]\.?)?(?:\s*[-\u2013]\s+|\s+))?"
+)
 #: Who speaks, and what: "**User**: hi", "Agent (10:02): hello".
 _LINE = re.compile(rf"\s*{_TIME}\**([^\W\d_][^:：\n]{{0,30}}?)\**\s*(?:[\[(][\d: .apmAPM-]+[\])])?\s*[:：]\s*\**\s*(.*)")
 _RULE = re.compile(r"\s*(?:#+\s*(?P<name>.*?)|(?:={2,}|[=*-]{3,})\s*(?P<titled>[^=*]*?)\s*[=*-]*)\s*$")
 #: How many lines are looked at to tell the format, and the share of them that must say who speaks.
 _LOOKED_AT, _SHARE = 60, 0.5
-_ENDINGS = (".txt", ".text")
+_PAIR = ("user", "system")
+_SUBTITLES = (".vtt", ".srt")
+_ENDINGS = (".txt", ".text", *_SUBTITLES)
+#: What of subtitles nobody says: numbers, times, headings; and who speaks, as WebVTT marks it.
+_UNSAID = re.compile(r"\s*(?:\d+|.*-->.*|WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*")
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>")
+_TAG = re.compile(r"</?[a-z][^>]*>")
+
+
+def _lines(path: str, text: str) -> list[str]:
+    """The lines of a transcript, or what is said in subtitles, where blank lines part no dialogues."""
+    lines = text.split("\n")
+    if not path.endswith(_SUBTITLES):
+        return lines
+    said = [line for line in lines if line.strip() and not _UNSAID.fullmatch(line.rstrip("\r"))]
+    return [_TAG.sub("", _VOICE.sub(r"\1: ", line)) for line in said]
+
+
+def _looked_at(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines[:_LOOKED_AT] if line.strip() and not _RULE.fullmatch(line)]
 
 
 @dataclass(frozen=True)
@@ -43,7 +66,7 @@ class Transcript(Source):
     name = "transcript"
     language = "en, zh, und"
     licence = "your own"
-    about = 'transcripts: .txt files of lines that begin with who speaks ("User: ...", "Agent: ...", "用户：...")'
+    about = 'transcripts: .txt, .vtt and .srt files of lines that begin with who speaks ("User: ...", "Agent: ...", "用户：...")'
     generic = True
 
     def chosen(self, fields: Mapping[str, str]) -> Source:
@@ -57,17 +80,29 @@ class Transcript(Source):
             return None
         if self.told:
             return "dialogues"
-        lines = [line for line in head.lstrip("\ufeff").split("\n")[:_LOOKED_AT] if line.strip() and not _RULE.fullmatch(line)]
-        said = [self._said(line) for line in lines]
+        lines = _looked_at(_lines(path, head.lstrip("\ufeff")))
+        others = self._others(lines)
+        said = [self._said(line, others) for line in lines]
         known = [one for one in said if one is not None]
         sure = bool(known) and said[0] is not None and len(known) >= _SHARE * len(lines)
         return "dialogues" if sure and any(who == "user" for who, _ in known) else None
 
-    def _said(self, line: str) -> tuple[Speaker, str] | None:
+    def _own(self) -> dict[str, Speaker]:
+        return {name.strip().casefold(): who for who in _PAIR for name in self.fields.get(who, "").split("|") if name.strip()}  # type: ignore[misc]  # the two names are speakers
+
+    def _others(self, lines: Sequence[str]) -> dict[str, Speaker]:
+        """Of two names that lines begin with, one of which is known: who the other is."""
+        names = dict.fromkeys(match[1].strip().casefold() for line in _looked_at(lines) if (match := _LINE.fullmatch(line.rstrip("\r"))))
+        known = {name: speaker_of(name, self._own()) for name in names}
+        strange = [name for name, who in known.items() if who is None]
+        if len(names) != len(_PAIR) or len(strange) != 1 or not strange[0].isprintable():
+            return {}
+        return {strange[0]: "system" if "user" in known.values() else "user"} if "other" not in known.values() else {}
+
+    def _said(self, line: str, others: Mapping[str, Speaker]) -> tuple[Speaker, str] | None:
         """(who speaks, what) of a line; None where it doesn't say who."""
         match = _LINE.fullmatch(line.rstrip("\r"))
-        own = {name.strip().casefold(): who for who in ("user", "system") for name in self.fields.get(who, "").split("|") if name.strip()}
-        speaker = speaker_of(match[1], own) if match else None  # type: ignore[arg-type]  # the two names are speakers
+        speaker = speaker_of(match[1], {**others, **self._own()}) if match else None
         return (speaker, match[2].strip()) if match and speaker else None
 
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
@@ -79,10 +114,11 @@ class Transcript(Source):
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise InputError(path, f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", "convert it to UTF-8") from None
-        lines = text.split("\n")
-        if not any(self._said(line) for line in lines):
+        lines = _lines(path, text)
+        others = self._others(lines)
+        if not any(self._said(line, others) for line in lines):
             raise InputError(path, "has no line that says who speaks", 'expected "User: ..."; name the speakers with --map user=NAME,system=NAME')
-        dialogues = self._dialogues(lines)
+        dialogues = self._dialogues(lines, others)
         split = split_of_name(path)
         for number, (name, found) in enumerate(dialogues, 1):
             source_id = name or (file_name(path) if len(dialogues) == 1 else f"{file_name(path)}#{number}")
@@ -90,12 +126,12 @@ class Transcript(Source):
             if split:
                 yield source_id, "split", split
 
-    def _dialogues(self, lines: Sequence[str]) -> list[tuple[str, list[tuple[Speaker, str]]]]:
+    def _dialogues(self, lines: Sequence[str], others: Mapping[str, Speaker]) -> list[tuple[str, list[tuple[Speaker, str]]]]:
         """(name, turns) of each dialogue of a file."""
         blocks: list[tuple[str, bool, list[tuple[Speaker, str]]]] = [("", True, [])]
         for line in lines:
             rule = _RULE.fullmatch(line.rstrip("\r")) if line.strip() else None
-            said = self._said(line) if rule is None else None
+            said = self._said(line, others) if rule is None else None
             if rule is not None:
                 blocks.append(((rule["name"] or rule["titled"] or "").strip(), True, []))
             elif not line.strip():

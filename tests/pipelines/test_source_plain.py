@@ -216,7 +216,7 @@ BAD_RECORDS = {
     "a text that is a map": ([GOOD, {"speaker": "user", "text": {"a": 1}}], "wrong_type", "text: expected a text, found an object"),
     "slots without values": ([GOOD | {"slots": "north"}], "bad_slots", "expected slot=value;slot=value, found 'north'"),
     "slots of numbers": ([GOOD | {"slots": 3}], "wrong_type", "slots: expected a map, a list or a text"),
-    "turns that are texts": (["hi"], "wrong_type", "turns: expected an array of objects"),
+    "turns that are texts and objects": (["hi", GOOD], "wrong_type", "turns: expected an array of objects"),
 }
 
 
@@ -262,3 +262,41 @@ def test_an_unknown_input_shows_the_smallest_record(tmp_path: Path) -> None:
     (tmp_path / "x.csv").rename(tmp_path / "x.jsonl")
     (tmp_path / "x.jsonl").write_text(smallest + "\n", "utf-8")
     assert [one.source_id for one in dm.read(tmp_path / "x.jsonl")] == ["d1"]
+
+
+SIDE_BY_SIDE: dict[str, dict[str, Any]] = {
+    "turns of lists": {"id": "x", "turns": {"speaker": ["user", "bot"], "text": ["I need a cheap room", "Where?"]}},
+    "lists of a row": {"dialogue_id": "x", "speaker": ["user", "bot"], "utterance": ["I need a cheap room", "Where?"], "domain": "hotel"},
+    "texts in turn": {"id": "x", "dialog": ["I need a cheap room", "Where?"]},
+    "texts of a row in turn": {"id": "x", "utterance": ["I need a cheap room", "Where?"], "intent": ["book", "ask"]},
+}
+
+
+@pytest.mark.parametrize("form", SIDE_BY_SIDE)
+@pytest.mark.parametrize("written", ["json", "parquet"])
+def test_turns_may_stand_side_by_side(form: str, written: str) -> None:
+    row = SIDE_BY_SIDE[form]
+    name, data = ("a.parquet", parquet([row])) if written == "parquet" else ("a.jsonl", json.dumps(row).encode())
+    (found,) = read({name: data}).values()
+    assert found.source_id == "x" and [(turn.speaker, turn.utterance) for turn in found.turns] == [
+        ("user", "I need a cheap room"),
+        ("system", "Where?"),
+    ]
+    assert found.domains == (("hotel",) if "domain" in row else ("general",)) or "domain" not in row
+    assert found.turns[0].labels == (("intent:book",) if "intent" in row else ())
+
+
+def test_a_table_of_texts_and_labels_and_names_in_chinese(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("utterance,label\nbook a room for me,book\n", "utf-8")
+    (tmp_path / "b.csv").write_text("对话编号,说话者,消息\n1,用户,我想订一间便宜的房间\n1,客服,好的\n", "utf-8")
+    (one,), (other,) = dm.read(tmp_path / "a.csv"), dm.read(tmp_path / "b.csv")
+    assert one.turns[0].labels == ("book",) and [turn.speaker for turn in other.turns] == ["user", "system"]
+
+
+def test_a_file_in_utf_16_and_columns_of_no_known_name_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("id,speaker,text\n1,user,hi\n".encode("utf-16"))
+    with pytest.raises(DialmillError, match=r"is UTF-16.*save it as UTF-8"):
+        list(dm.read(tmp_path / "a.csv"))
+    (tmp_path / "b.csv").write_text("nr,sprecher,satz\n1,kunde,Guten Tag\n", "utf-8")
+    with pytest.raises(DialmillError, match=r"its first line is: nr,sprecher,satz .*--map text=FIELD.*own-data"):
+        list(dm.read(tmp_path / "b.csv"))

@@ -58,3 +58,40 @@ def test_chinese_speakers_and_names_that_are_mapped() -> None:
 )
 def test_other_texts_are_none(head: str) -> None:
     assert registry.get("transcript").role("x.txt", head) is None
+
+
+FORMS = {
+    "times": "2024-03-01 10:01 - Anna: I need a cheap room\n2024-03-01 10:02 - Support Bot: Where?\n",
+    "a messenger's": "12/03/24, 10:01 - Anna: I need a cheap room\n12/03/24, 10:02 - Agent: Where?\n",
+    "time and letters": "2024-03-01T10:01:02Z Customer: I need a cheap room\n10:02 PM Agent: Where?\n",
+    "brackets": "[10:01:02] Customer: I need a cheap room\n[10:02:03] Travel Agent: Where?\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_times_in_front_and_the_one_of_two_who_is_not_known(form: str) -> None:
+    (found,) = read_data(registry.get("transcript"), {"a.txt": FORMS[form].encode()}).dialogues.values()
+    assert [(turn.speaker, turn.utterance) for turn in found.turns] == [("user", "I need a cheap room"), ("system", "Where?")]
+    assert registry.get("transcript").role("a.txt", FORMS[form]) == "dialogues"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:04.000\n<v Anna>I need a\ncheap room</v>\n\n2\n00:05.000 --> 00:06.000\n<v Agent>Where?</v>\n"),
+        (
+            "a.srt",
+            "1\r\n00:01,000 --> 00:04,000\r\nCustomer: I need a <i>cheap</i> room\r\n\r\n2\r\n00:05,000 --> 00:06,000\r\nAgent: Where?\r\n",
+        ),
+    ],
+)
+def test_subtitles(name: str, text: str) -> None:
+    source = registry.get("transcript")
+    assert source.role(name, text) == "dialogues"
+    (found,) = read_data(source, {name: text.encode()}).dialogues.values()
+    assert [(turn.speaker, turn.utterance) for turn in found.turns] == [("user", "I need a cheap room"), ("system", "Where?")]
+
+
+def test_of_three_names_none_is_guessed() -> None:
+    text = "Anna: hello\nBert: hello you\nAgent: hi\n"
+    assert registry.get("transcript").role("a.txt", text) is None
