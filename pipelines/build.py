@@ -43,7 +43,7 @@ from dialmill.pipelines.stages.choose_subsets import ChooseSubsets
 from dialmill.pipelines.stages.difficulty import MeasureDifficulty
 from dialmill.pipelines.stages.insert_turns import InsertTurns
 from dialmill.pipelines.stages.join_tokens import JoinTokens
-from dialmill.pipelines.stages.logs import JoinLogs
+from dialmill.pipelines.stages.logs import GatherNames, JoinLogs
 from dialmill.pipelines.stages.overlap import CompareBand, CountPairs, SignRecords
 from dialmill.pipelines.stages.perturb import Perturb
 from dialmill.pipelines.stages.read import Contribute, JoinAndParse, ReadFile
@@ -114,7 +114,12 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     wanted = wanted_pools(recipe)
     local = [request for request in wanted if request.source in (pools.FROM_INPUT, pools.FROM_TRAIN)]
     contribute = partial(pools.contributions, local) if local else None
-    parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main))
+    names = (
+        runner.combine("gather the names", GatherNames(inputs, job.sources), read.main)
+        if isinstance(recipe, LogRecipe) and recipe.anonymise
+        else None
+    )
+    parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main), side=names)
     layout = runner.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
     written, side_counters = gather_pools(runner, job, folder, wanted, layout, parsed.tagged["pool"]) if wanted else ([], [])
     learned, learned_counters = training_sample.learn(runner, recipe, job.seed, folder, parsed.main, layout)

@@ -106,6 +106,11 @@ def _common() -> frozenset[str]:
     return frozenset(word for word in map(str.lower, _words("words")) if len(word) > 2) - _words("untouched")
 
 
+def listed_words() -> frozenset[str]:
+    """Frequent English words of three letters and more in their base forms, lower case: all of them are words."""
+    return _common()
+
+
 @cache
 def _confusable() -> dict[str, tuple[str, ...]]:
     return {word: tuple(alternatives(cell)) for word, cell in rows("en", "real_words")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -14,10 +15,11 @@ from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.source import Piece, Source
 from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, compress, decompress
 from dialmill.pipelines.disentangle import dialogues as conversations
-from dialmill.pipelines.disentangle.logs import Log, cluster_lines, graph_lines
+from dialmill.pipelines.disentangle.frame import person_key
+from dialmill.pipelines.disentangle.logs import Log, LogLine, cluster_lines, graph_lines
 from dialmill.pipelines.disentangle.metrics import conversations as join_links
 from dialmill.pipelines.disentangle.model import DEFAULT_MODEL, LinkModel, disentangle
-from dialmill.pipelines.disentangle.nicknames import Nicks
+from dialmill.pipelines.disentangle.nicknames import NO_NAMES, Names, Nicks, called_in, programs_in, programs_of
 from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.pipelines.disentangle.source import GATHERED, MessageSource
 from dialmill.pipelines.stages.filters import refusal
@@ -32,8 +34,66 @@ _CHUNK = 20_000
 GRAPHS, CLUSTERS = "links.graphs.txt", "links.clusters.txt"
 
 
+class _Met(msgspec.Struct):
+    """While names are gathered: who speaks, whom others address and how often, what is run."""
+
+    nicks: set[str]
+    called: Counter[str]
+    run: Counter[str]
+
+
+class GatherNames:
+    """The combiner of the names of all logs, from their pieces; a log that can't be read has none."""
+
+    def __init__(self, inputs: list[InputFile], sources: Mapping[str, Source]) -> None:
+        self.inputs, self.sources = inputs, sources
+
+    def create(self) -> _Met:
+        """None yet."""
+        return _Met(set(), Counter(), Counter())
+
+    def add(self, state: _Met, item: tuple[str, bytes]) -> _Met:
+        """Adds those of a log."""
+        piece = as_piece(item[1])
+        if piece.kind != "dialogue":
+            return state
+        source = self.sources[self.inputs[piece.file].source]
+        assert isinstance(source, MessageSource)
+        try:
+            log, _ = source.read(item[0], [piece._replace(data=decompress(piece.data))])
+        except RecordError:
+            return state
+        self.add_lines(state, log.lines)
+        return state
+
+    @staticmethod
+    def add_lines(state: _Met, lines: Iterable[LogLine]) -> None:
+        """Adds those of some lines."""
+        for line in lines:
+            if line.is_talk:
+                state.nicks.update((line.nick.lower(), person_key(line.nick)))
+                found = called_in(line.text)
+                if found is not None:
+                    state.called[found] += 1
+                state.run.update(programs_in(line.text))
+
+    def merge(self, states: Iterable[_Met]) -> _Met:
+        """All of them."""
+        made = self.create()
+        for state in states:
+            made.nicks |= state.nicks
+            made.called.update(state.called)
+            made.run.update(state.run)
+        return made
+
+    def extract_output(self, state: _Met) -> Names:
+        """Without counts."""
+        return Names(frozenset(state.nicks - {""}), frozenset(state.called), programs_of(state.run, state.called))
+
+
 class JoinLogs(Stage):
-    """All pieces of one log into the conversations that passed the filters, with the facts that the split planner needs."""
+    """All pieces of one log into the conversations that passed the filters, with the facts that the split planner needs. Side input: the `Names` of
+    all logs, where names are taken out."""
 
     tags = ("out", "fact", "pool")
 
@@ -42,6 +102,7 @@ class JoinLogs(Stage):
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         name, values = element
+        names = side if isinstance(side, Names) else NO_NAMES
         pieces = sorted((as_piece(value) for value in values), key=lambda piece: piece[1:3])
         logs = [piece for piece in pieces if piece.kind == "dialogue"]
         if not logs:
@@ -76,12 +137,11 @@ class JoinLogs(Stage):
             yield "out", Out(f"links/{name}.annotation.txt", order, len(links), text).item(1)
             yield from _gathered(name, links, min((message for _, message in annotated), default=0) if annotated else 0)
         split = next((piece.data.decode("ascii") for piece in pieces if piece.kind == "split"), None)
-        yield from self._conversations(log, links, sure, split, first, source)
+        yield from self._conversations(log, Nicks(log.lines, names), links, sure, split, first, source)
 
     def _conversations(
-        self, log: Log, links: Sequence[tuple[int, int]], sure: dict[int, float], split: str | None, piece: Piece, source: MessageSource
+        self, log: Log, nicks: Nicks, links: Sequence[tuple[int, int]], sure: dict[int, float], split: str | None, piece: Piece, source: MessageSource
     ) -> Iterable[tuple[str, Item]]:
-        nicks = Nicks(log.lines)
         filtered = self.counters.stage("filter")
         taken: list[tuple[Dialogue, list[int], conversations.Conversation]] = []
         for made in conversations.gather(log, nicks, links, sure, self.recipe):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.disentangle.logs import parse
-from dialmill.pipelines.disentangle.nicknames import Nicks, addressee, without_names
+from dialmill.pipelines.disentangle.nicknames import Names, Nicks, addressee, without_names
+from dialmill.pipelines.sources.ubuntu_irc import UbuntuIrc
+from dialmill.pipelines.stages.logs import GatherNames
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +66,64 @@ def test_a_rename_and_a_decoration_are_one_person() -> None:
 def test_names_go_and_words_stay(text: str, left: str) -> None:
     people = dict.fromkeys([NICKS.person("worm_food") or "", NICKS.person("kim") or ""], "")
     assert without_names(text, NICKS, people) == left
+
+
+#: Another log of the same channel: its nicks are names in the first one too, where they can't be words.
+OTHER = [
+    "[04:00] <dan^> zelda_k: sudo apt-get install torsmo",
+    "[04:01] <zelda_k> dan^: done",
+    "[04:02] <hmmm> what now",
+    "[04:03] <Quentin> quince: sudo apt-get install torsmo, then sudo torsmo",
+    "[04:04] <torsmo> hello",
+    "[04:05] <market> hello",
+    "[04:06] <x86_64> hello",
+    "[04:07] <zelda_k> quentin: no",
+]
+
+
+def _names(lines: list[str]) -> Names:
+    gathered = GatherNames([InputFile(0, "a.txt", "a.txt", "ubuntu_irc", "dialogues", 1)], {"ubuntu_irc": UbuntuIrc()})
+    states = [gathered.create(), gathered.create()]
+    for at, line in enumerate(parse(lines)[1]):
+        gathered.add_lines(states[at % 2], [line])
+    return gathered.extract_output(gathered.merge(states))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("quentin: which card?", "which card?"),
+        ("Quentin, which card?", "which card?"),
+        ("quince: which card?", "quince: which card?"),
+        ("hmmm, which card?", "hmmm, which card?"),
+        ("ask zelda_k or dan^ about it", "ask or about it"),
+        ("ask quentin about it", "ask quentin about it"),
+        ("market: it is old", "market: it is old"),
+        ("torsmo: command not found", "torsmo: command not found"),
+        ("the x86_64 image", "the x86_64 image"),
+        ("ssh kim@box", "ssh user@host"),
+        ("ssh root@box", "ssh root@box"),
+        ("kim@box.example wrote", "kim@box.example wrote"),
+        ("[kim@box ~]$ ls", "[user@host ~]$ ls"),
+        ("it is in /media/kim/usb, not /media/disk/usb", "it is in /media/user/usb, not /media/disk/usb"),
+        ("see ~kim/notes and ~/notes", "see ~user/notes and ~/notes"),
+        ("kmi: typed in haste", "kmi: typed in haste"),
+        ("spectree: typed in haste", "spectree: typed in haste"),
+        ("worm_fod: typed in haste", "typed in haste"),
+        ("err:kim: an error", "err:kim: an error"),
+    ],
+)
+def test_names_of_other_logs(text: str, left: str) -> None:
+    nicks = Nicks(parse(LOG)[1], _names(OTHER))
+    assert without_names(text, nicks, {}) == left
+    assert (addressee(text, nicks) is not None) == (text.partition(" ")[0].lower().rstrip(":,") in ("quentin", "worm_fod"))
+
+
+def test_a_word_or_program_that_is_a_nick_goes_where_its_namesake_takes_part() -> None:
+    nicks = Nicks(parse(["[01:00] <market> hi", "[01:01] <bo> sudo torsmo", "[01:02] <bo> sudo torsmo", "[01:03] <torsmo> hi"])[1])
+    text = "the market has torsmo"
+    assert without_names(text, nicks, {}) == text
+    assert without_names(text, nicks, {"market": "", "torsmo": ""}) == "the has"
 
 
 def test_people_of_the_conversation_get_numbers_and_strangers_vanish() -> None:
