@@ -1,4 +1,5 @@
-"""Suites as tasks of evaluation harnesses: dialogue state tracking, and the system's next dialogue acts, for models that are given the dialogue."""
+"""Suites as tasks of evaluation harnesses, for models that are given the dialogue: dialogue state tracking, the system's next dialogue acts, and of
+recorded runs the agent's next action."""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dialmill.pipelines.core.exporter import SPLITS, Exporter, ExportFile, Suite, text_file
+from dialmill.pipelines.exporters import agents
 from dialmill.pipelines.exporters.corpora import Vocabulary
 from dialmill.pipelines.exporters.writing import dump, lines
 from dialmill.schemas import Dialogue, SlotValues, Turn
 
 #: Test dialogues that are hard stand in a split of their own too.
 _SPLITS = (*SPLITS, "test_hard")
-DST, NEXT_ACTION = "dst", "next_action"
+DST, NEXT_ACTION, AGENT_ACTION = "dst", "next_action", "agent_action"
 _ROLES = {"user": "user", "system": "assistant"}
 _NAMES = {"en": {"user": "User", "system": "Assistant"}, "zh": {"user": "用户", "system": "系统"}}
 _ASKED = {
@@ -32,8 +34,9 @@ _ASKED = {
         "an empty string for acts about no slot. The acts are:",
         "zh": "给出系统下一轮的对话动作，写成一行 JSON [[动作, 领域, 槽位], ...]，不要写别的；与槽位无关的动作槽位写空字符串。动作有：",
     },
+    AGENT_ACTION: agents.ASKED,
 }
-_ANSWER = {DST: {"en": "Belief state:", "zh": "对话状态："}, NEXT_ACTION: {"en": "Dialogue acts:", "zh": "对话动作："}}
+_ANSWER = {DST: {"en": "Belief state:", "zh": "对话状态："}, NEXT_ACTION: {"en": "Dialogue acts:", "zh": "对话动作："}, AGENT_ACTION: agents.ANSWER}
 
 
 class Sample(NamedTuple):
@@ -76,20 +79,25 @@ def action_samples(record: Dialogue) -> Iterator[Sample]:
             yield Sample(record, number, _acts(turn))
 
 
+def agent_samples(record: Dialogue) -> Iterator[Sample]:
+    """A sample for each place of a recorded run at which the agent acts on what the user has just said."""
+    return (Sample(record, place.last, place.target) for place in agents.places(record))
+
+
 #: Task -> its samples of a dialogue.
-SAMPLES: Mapping[str, Callable[[Dialogue], Iterator[Sample]]] = {DST: tracking_samples, NEXT_ACTION: action_samples}
+SAMPLES: Mapping[str, Callable[[Dialogue], Iterator[Sample]]] = {DST: tracking_samples, NEXT_ACTION: action_samples, AGENT_ACTION: agent_samples}
 
 
 class Instructions:
-    """What is asked in a suite: the question of a task with the slots, or the acts, that occur in the suite."""
+    """What is asked in a suite: the question of a task with the slots, the acts, or the tools, that occur in the suite."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, tools: str = "") -> None:
         by_domain: dict[str, list[str]] = {}
         for domain, slot in sorted(vocabulary.states):
             by_domain.setdefault(domain, []).append(slot)
         slots = "; ".join(f"{domain}: {', '.join(names)}" for domain, names in by_domain.items())
         acts = "; ".join(sorted({act for speaker, act, _, _, _ in vocabulary.acts if speaker == "system"}))
-        self._known = {DST: slots, NEXT_ACTION: acts}
+        self._known = {DST: slots, NEXT_ACTION: acts, AGENT_ACTION: tools}
 
     def of(self, task: str, language: str) -> str:
         """The instruction of a task in a language, English where it isn't Chinese."""
@@ -127,7 +135,7 @@ class HarnessExporter(Exporter):
     keeps_labels = False
 
     def files(self, suite: Suite) -> Iterator[ExportFile]:
-        instructions = Instructions(Vocabulary.of(suite))
+        instructions = Instructions(Vocabulary.of(suite), agents.tools_of(suite.records()))
         made: list[tuple[str, str]] = []
         for task, samples in SAMPLES.items():
             for split in _SPLITS:
@@ -150,7 +158,10 @@ def prompt(task: str, sample: Sample, instructions: Instructions) -> str:
     """A sample as one prompt: the question, the turns behind their speakers' names, and the word that the answer follows."""
     language = sample.record.language
     names = _NAMES.get(language, _NAMES["en"])
-    said = [f"{names[turn.speaker]}: {turn.utterance}" for turn in _said(sample)]
+    if task == AGENT_ACTION:
+        said = list(agents.lines(sample.record, sample.last))
+    else:
+        said = [f"{names[turn.speaker]}: {turn.utterance}" for turn in _said(sample)]
     answer = _ANSWER[task].get(language, _ANSWER[task]["en"])
     return "\n".join([instructions.of(task, language), "", *said, answer])
 
@@ -165,11 +176,14 @@ class InspectExporter(HarnessExporter):
     """Tasks of inspect_ai."""
 
     name = "inspect"
-    about = "inspect tasks: inspect eval SUITE/tasks.py@dst, @next_action; dialogue state tracking and the system's next acts"
+    about = "inspect tasks: inspect eval SUITE/tasks.py@dst, @next_action, @agent_action; state tracking, the system's next acts, agents' actions"
 
     def line(self, task: str, sample: Sample, suite: Suite, instructions: Instructions) -> dict[str, Any]:
         asked = {"role": "system", "content": instructions.of(task, sample.record.language)}
-        said = [{"role": _ROLES[turn.speaker], "content": turn.utterance} for turn in _said(sample)]
+        if task == AGENT_ACTION:
+            said: list[dict[str, Any]] = agents.messages(sample.record, sample.last)
+        else:
+            said = [{"role": _ROLES[turn.speaker], "content": turn.utterance} for turn in _said(sample)]
         return {"id": sample_id(sample, suite), "input": [asked, *said], "target": sample.target, "metadata": about_sample(sample, suite)}
 
     def code(self, suite: Suite, made: list[tuple[str, str]]) -> Iterator[ExportFile]:
@@ -198,7 +212,7 @@ class LmEvalExporter(HarnessExporter):
         yield text_file("group.yaml", f"group: dialmill_{name}\ntask:\n{listed}metadata:\n  version: 1\n")
 
 
-_METRICS = {DST: ("joint_goal_accuracy", "slot_f1"), NEXT_ACTION: ("exact_match", "act_f1")}
+_METRICS = {DST: ("joint_goal_accuracy", "slot_f1"), NEXT_ACTION: ("exact_match", "act_f1"), AGENT_ACTION: ("action_accuracy", "argument_accuracy")}
 #: What the harness calls the splits.
 _KEYS = {"train": "training_split", "valid": "validation_split", "test": "test_split"}
 

@@ -32,7 +32,7 @@ class PromptfooExporter(HarnessExporter):
             return
         yield text_file("score.py", module("promptfoo_score.txt"))
         tests = [f"{task}.{split}.jsonl" for task, split in made if split == _RUN] or [f"{task}.{split}.jsonl" for task, split in made]
-        title = dump(f"dialmill, suite {suite.name}: dialogue state tracking and the system's next dialogue acts").decode()
+        title = dump(f"dialmill, suite {suite.name}: what is asked of a model that is given the dialogue").decode()
         yield text_file(
             "promptfooconfig.yaml",
             f"description: {title}\n"

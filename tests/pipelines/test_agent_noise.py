@@ -10,8 +10,10 @@ import pytest
 from dialmill.pipelines.benchmarks import registry
 from dialmill.pipelines.benchmarks.agent_noise.scorer import said_by
 from dialmill.pipelines.core.actions import ANSWER, CALL, Action, action_of, chat_messages, needed, prefixes, succeeded, task_of
+from dialmill.pipelines.exporters.tasks.tracking import score_action
 from dialmill.pipelines.sources import registry as sources
 from dialmill.schemas import Dialogue
+from dialmill.schemas.dialogue import decode
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -238,3 +240,31 @@ def test_baselines(built: Path, tmp_path: Path) -> None:
 def test_corpora_without_actions_are_refused(tmp_path: Path) -> None:
     result = call("build", "agent-noise", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--quiet")
     assert result.code == 1 and "no_action" in result.err and registry.get("agent-noise").takes_carried and ANSWER
+
+
+@pytest.mark.parametrize("name", ["inspect", "lm-eval", "promptfoo"])
+def test_exports_ask_for_every_action_of_the_noisy_text(name: str, built: Path, tmp_path: Path) -> None:
+    assert call("export", built, "--to", name, "--output", tmp_path / "out").code == 0
+    records = {one.dialogue_id: one for one in map(decode, (built / "dialogues" / "chat" / "test.jsonl").read_bytes().splitlines())}
+    lines = [json.loads(line) for line in (tmp_path / "out" / name / "chat" / "agent_action.test.jsonl").read_text("utf-8").splitlines()]
+    assert len(lines) == sum(len(list(prefixes(one))) for one in records.values())
+    for line in lines:
+        about = line.get("metadata", line)
+        source, variant = about["dialogue_id"].rsplit("~", 1)
+        record = records[f"{source}/chat/{variant}"]
+        text = line["vars"]["prompt"] if name == "promptfoo" else line.get("prompt") or json.dumps(line["input"], ensure_ascii=False)
+        target = line["vars"]["target"] if name == "promptfoo" else line["target"]
+        assert all(turn.utterance in text.replace('\\"', '"') for turn in record.turns[: about["turn"] + 1] if turn.speaker == "user")
+        assert set(score_action(target, target).values()) == {1.0} and set(score_action("no idea", target).values()) == {0.0}
+        if name == "inspect":
+            roles = [message["role"] for message in line["input"]]
+            assert roles[0] == "system" and roles[-1] == "user" and ("tools are" in text or "工具有" in text)
+
+
+def test_an_action_is_scored_as_a_whole_and_by_its_arguments() -> None:
+    gold = '{"calls": [{"name": "f", "arguments": {"a": 1, "b": "x"}}, {"name": "g", "arguments": {}}]}'
+    assert score_action('Sure: {"calls": [{"name": "g"}, {"name": "f", "arguments": {"b": "x", "a": 1}}]}', gold)["argument_accuracy"] == 1.0
+    half = score_action('{"calls": [{"name": "f", "arguments": {"a": 1, "b": "y"}}]}', gold)
+    assert half == {"action_accuracy": 0.0, "argument_accuracy": 0.5}
+    assert score_action('{"answer": "hello"}', gold) == {"action_accuracy": 0.0, "argument_accuracy": 0.0}
+    assert score_action('{"answer": "hello"}', '{"answer": "good day"}') == {"action_accuracy": 1.0, "argument_accuracy": 1.0}

@@ -13,6 +13,7 @@ import pytest
 from tests.pipelines.tools import DATA, call
 
 SCRIPT = Path(__file__).with_name("harness_eval.py")
+AGENTS = {"agent_action": {"action_accuracy", "argument_accuracy"}}
 METRICS = {"dst": {"joint_goal_accuracy", "slot_f1"}, "next_action": {"exact_match", "act_f1"}}
 
 
@@ -25,14 +26,14 @@ def python() -> str:
     return found
 
 
-@pytest.mark.parametrize("corpus", ["multiwoz21", "risawoz"])
+@pytest.mark.parametrize("corpus", ["multiwoz21", "risawoz", "messages"])
 def test_a_model_that_is_right_scores_one_and_one_that_says_nothing_zero(python: str, corpus: str, tmp_path: Path) -> None:
     words = ("perturb", "--input", DATA / corpus, "--with", "typos", "--with", "disfluency+typos", "--output", tmp_path / "out", "--limit", 30)
     done = call(*words, "--export", "inspect,lm-eval", "--quiet")
     assert done.code == 0, done.err
     for harness in ("inspect", "lm-eval"):
         folder = tmp_path / "out" / "export" / harness / "disfluency+typos"
-        for task, names in METRICS.items():
+        for task, names in (AGENTS if corpus == "messages" else METRICS).items():
             for kind, score in (("right", 1.0), ("wrong", 0.0)):
                 command = [python, str(SCRIPT), harness, str(folder), task, kind]
                 ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False)
