@@ -33,7 +33,7 @@ DOUBLE = re.compile(r"^(?:嗯|好|行|好的|好嘞|成|嗯嗯)，")
 #: Kinds of items that are about the turn's domain.
 ABOUT = frozenset({"find", "ask", "askfac", "answer", "inform", "facility", "pick", "check"})
 #: How often all wishes come before the noun that they are about.
-REVERSED = 0.28
+REVERSED = 0.35
 #: How often a value that can stand right before the noun does.
 DIRECT = 0.75
 #: How often two requests are two questions and no list.
@@ -44,6 +44,9 @@ APART = 0.6
 _REASONED = frozenset({"ask", "open", "rev", "nearopen", "taxi", "metro", "metroask", "trip", "askframe", "moreask", "moreyes", "moreopen", "say"})
 #: What leads up to a question, as a greeting does.
 _LEADS_UP = re.compile(r"有件事|想请你帮个忙|有个事|有个问题|还有件事|是这样的|我想麻烦|还得麻烦")
+#: Words of courtesy that a greeting may have, and the kinds of clauses that follow it.
+_COURTESY = ("帮", "麻烦", "请", "劳", "打听", "查")
+_AFTER_GREETING = frozenset({"moreask", "moreyes", "moreopen", "open", "rev", "nearopen", "ask", "askframe", "trip", "taxi"})
 #: Kinds of clauses that a whole sentence is made of: their terse ones are for terse turns.
 _WHOLE = frozenset({"ack", "ask", "asktail", "askframe", "rev", "trip", "revtrip", "taxi", "metro", "metroask", "taxiask"})
 _WISHES = re.compile(r"我|想|是这样的|不知道你|有件事|还")
@@ -75,7 +78,7 @@ class Draft:
     ranges: list[tuple[int, int]] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
     reasoned: bool = False
-    greeted: bool = False
+    greeted: str = ""
     avoided: tuple[re.Pattern[str], ...] = ()
 
     @property
@@ -122,7 +125,10 @@ class Draft:
             options = terse.options(kind, domain, slot, value, tag, facts) or options
         if nameless:
             options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
-        if self.greeted and kind in ("moreask", "moreyes", "moreopen"):
+        if self.greeted and kind in _AFTER_GREETING:
+            # "烦请帮个忙，能否帮忙找找": one such word is enough.
+            courtesy = [words for words in _COURTESY if words in self.greeted]
+            options = [clause for clause in options if not any(words in clause.text for words in courtesy)] or options
             options = [clause for clause in options if not _LEADS_UP.match(clause.text)] or options
         if kind in _WHOLE and self.style != "less":
             options = [clause for clause in options if "terse" not in clause.voices] or options

@@ -228,7 +228,7 @@ class Reading:
 
     def _safe(self, clause: Clause) -> bool:
         """Whether no cue of a labelled request stands in what comes before a clause's own beginning."""
-        return not any(covered(clause.words, table("request_cues").get(act.slot or "", (act.slot or "",))[:3])[1] for act in self.requests)
+        return not any(covered(clause.words, _strong(act.slot or ""))[1] for act in self.requests)
 
     def _conditional(self, clause: Clause) -> bool:
         """Whether a clause says on which condition something is wanted."""
@@ -248,7 +248,7 @@ class Reading:
         if not self._weak(cues):
             return False
         for slot in cues:
-            strong = table("request_cues").get(slot, (slot,))[:3]
+            strong = _strong(slot)
             if kinds()["judging"].isdisjoint(clause.texts) or not any(
                 other is not clause and covered(other.words, strong)[1] for other in self.clauses
             ):
@@ -257,7 +257,7 @@ class Reading:
 
     def _weak(self, cues: dict[str, set[str]]) -> bool:
         """Whether the cues in a clause that says something else are words of every day, met elsewhere in the turn in better form."""
-        strong = {word for slot in cues for word in table("request_cues").get(slot, (slot,))[:3]}
+        strong = {word for slot in cues for word in _strong(slot)}
         return all(strong.isdisjoint(found) for found in cues.values())
 
     def _general(self, clause: Clause) -> str | None:
@@ -518,6 +518,13 @@ class Reading:
                 return "noun"
         words = {word for clause in asking for word in clause.texts}
         return "it" if words & {"它", "它家", "他家", "他们家", "那里", "这里", "那儿", "这儿", "它的", "他", "她家"} else "bare"
+
+
+def _strong(slot: str) -> tuple[str, ...]:
+    """The words that name a request, without those of every day."""
+    if slot.startswith("周边"):
+        return (slot, *kinds()["near"])
+    return table("request_cues").get(slot, (slot,))[:3]
 
 
 def _telling(slot: str) -> Iterable[str]:

@@ -91,7 +91,7 @@ class _Wording:
         segments: list[str] = []
         if draft.of("greet") and draft.style != "less":
             segments.append(draft.pick("greet"))
-            draft.greeted = True
+            draft.greeted = segments[-1]
         if not draft.of("ack", "react") or draft.context.first:
             return segments
         manners = [item.value for item in draft.of("ack")]
@@ -217,6 +217,14 @@ class _Wording:
     def _head(self) -> str:
         return self.draft.pick("head", self.domain)
 
+    def _names(self, wish: Wish) -> bool:
+        """Whether a value is the noun itself: "动作片", "日剧", "SUV"."""
+        draft = self.draft
+        surface = draft.source[wish.items[0].start : wish.items[0].end] if wish.items else ""
+        if self.domain == "电视剧" and surface.endswith("片"):
+            return False  # a series that is called 喜剧片 would become a film
+        return draft.has("headof", self.domain, wish.slot) or (wish.slot == "制片国家/地区" and surface.endswith(("剧", "片", "影")))
+
     def _noun(self, wishes: list[Wish]) -> tuple[str, str, list[Wish]]:
         """A noun phrase, its noun alone, and the wishes that it has no room for."""
         draft, rng, domain = self.draft, self.rng, self.domain
@@ -224,8 +232,7 @@ class _Wording:
         rng.shuffle(left)
         head = ""
         for wish in left:
-            surface = draft.source[wish.items[0].start : wish.items[0].end] if wish.items else ""
-            if draft.has("headof", domain, wish.slot) or (wish.slot == "制片国家/地区" and surface.endswith(("剧", "片", "影"))):
+            if self._names(wish):
                 head = wish.text
                 left = [one for one in left if one is not wish]
                 break
@@ -291,7 +298,7 @@ class _Wording:
         draft = self.draft
         near = draft.of("near")
         parts = [put("{N}附近", N=draft.value(near[0]) if near[0].shown else "")] if near else []
-        head = next((wish for wish in wishes if draft.has("headof", self.domain, wish.slot)), None)
+        head = next((wish for wish in wishes if self._names(wish)), None)
         noun = head.text if head is not None else self._head()
         parts.append("找" + noun if self.led or draft.of("with") else noun)
         parts += [self._say(wish) for wish in wishes if wish is not head]
