@@ -17,4 +17,15 @@ class ModelFallback(NamedTuple):
     reason: str
 
 
-Event = DonorWording | ModelFallback
+class SpokenTurn(NamedTuple):
+    """A turn that a step before had changed was spoken and recognised: the errors of the speech alone, against the turn as it was spoken, of `length`
+    words (Chinese: characters)."""
+
+    language: str
+    substitutions: int
+    deletions: int
+    insertions: int
+    length: int
+
+
+Event = DonorWording | ModelFallback | SpokenTurn

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dialmill.perturbers.core.contract import DialoguePerturber, Perturber, PerturbResult, variant_of
-from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.events import SpokenTurn
+from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.speech import conditions, confusion, tuning
 from dialmill.perturbers.speech.align import apply_changes
 from dialmill.perturbers.speech.channel import Transcribed, open_channel, timed, transcribe_turns, turn_fillers
@@ -22,10 +23,13 @@ from dialmill.perturbers.speech.noise import check_recordings, noise_name
 from dialmill.perturbers.speech.options import LANGUAGES, MIX, VERSION, SpeechOptions
 from dialmill.perturbers.speech.plan import Plan, audio_missing, audio_plan, make_plan, resolved, wants_audio
 from dialmill.perturbers.speech.speakable import speakable, words
+from dialmill.perturbers.speech.wer import errors
 from dialmill.schemas import Dialogue, SkippedTurn, Turn
 
 #: Turns that are timed to say how long a suite will take.
 _TIMED = 4
+#: Comparing two texts costs half of what the simulator takes to make one.
+_COMPARED = 4
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,18 @@ class Speech(SpeechOptions, DialoguePerturber):
         cues = {turn.turn: cue for turn in turns if turn.turn in done and (cue := act_cue(turn, done[turn.turn], dialogue.language))}
         reasons += conditions.cue_reasons(cues)
         after = tuple(done.get(turn.turn, turn) if turn.speaker == "user" else turn for turn in dialogue.turns)
-        return PerturbResult(after, dialogue.goal, tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped)), reasons)
+        left = tuple(SkippedTurn(number, skipped[number]) for number in sorted(skipped))
+        return PerturbResult(after, dialogue.goal, left, reasons, self._events(dialogue, done, seed, variant))
+
+    def _events(self, dialogue: Dialogue, done: Mapping[int, Turn], seed: int, variant: int) -> tuple[SpokenTurn, ...]:
+        """What the speech alone did to turns that steps before it had changed; of simulated errors, for one in `_COMPARED` of such dialogues."""
+        before = [turn for turn in dialogue.turns if turn.turn in done]
+        if all(turn.original is None for turn in before) or (
+            self.engine == "text" and key_number(seed, "spoken", dialogue.source_id, variant) % _COMPARED
+        ):
+            return ()
+        found = (errors(turn.utterance, done[turn.turn].utterance, dialogue.language) for turn in before)
+        return tuple(SpokenTurn(dialogue.language, *one) for one in found if one.length)
 
     def _simulated(self, language: str, turns: Sequence[Turn], key: tuple[object, ...]) -> dict[int, Turn]:
         """The turns with errors drawn from the ASR error simulator."""

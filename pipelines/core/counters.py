@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
-from dialmill.perturbers.core.events import DonorWording, Event
+from dialmill.perturbers.core.events import DonorWording, Event, SpokenTurn
+from dialmill.perturbers.speech.wer import Errors, add_to_sums
 from dialmill.pipelines.core.errors import DialmillError
 
 K = TypeVar("K", bound=Hashable)
@@ -14,6 +15,10 @@ K = TypeVar("K", bound=Hashable)
 
 #: A note that begins so tells what the input holds less of than was asked for; what follows is a warning.
 SHORTFALL = "shortfall: "
+
+
+#: The kind of `word_errors` that leaves out what steps before the speech channel did to a turn.
+SPEECH_ALONE = "speech_alone"
 
 
 class StageCount(msgspec.Struct):
@@ -71,7 +76,10 @@ class Counters(msgspec.Struct):
 
     def count_event(self, suite: str, split: str, event: Event) -> None:
         """Counts an event of a variant of a dialogue that is in `split`."""
-        if isinstance(event, DonorWording):
+        if isinstance(event, SpokenTurn):
+            found = Errors(event.substitutions, event.deletions, event.insertions, event.length)
+            add_to_sums(self.word_errors.setdefault(f"{suite}\n{event.language}\n{SPEECH_ALONE}\n", {}), found)
+        elif isinstance(event, DonorWording):
             _add(self.donor_wordings, {(suite, split, event.split or ""): 1})
         else:
             _add(self.model_fallbacks, {(suite, event.reason): 1})

@@ -8,6 +8,7 @@ from typing import Any
 from dialmill.perturbers.core.rng import key_number
 from dialmill.perturbers.speech.conditions import Conditions, band_order
 from dialmill.perturbers.speech.wer import add_to_sums, errors, rate_of_sums
+from dialmill.pipelines.core.counters import SPEECH_ALONE
 from dialmill.schemas import Dialogue, Turn
 
 #: To compare two texts costs half of what the ASR error simulator takes for one: of its dialogues, one of so many is measured.
@@ -36,7 +37,8 @@ def count(dialogue: Dialogue, suite: str, seed: int, sums: dict[str, dict[str, i
 
 
 def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """The counts as the manifest has them: suite -> language -> corpus WER (fractions; Chinese: CER) with its 95 % interval, and by condition."""
+    """The counts as the manifest has them: suite -> language -> corpus WER (fractions; Chinese: CER) with its 95 % interval, and by condition; where
+    other steps change turns before they are spoken, the errors of the speech alone beside it (`speech_alone`)."""
     found: dict[str, Any] = {}
     for key in sorted(sums, key=lambda key: (*key.split("\n")[:3], band_order(key.split("\n")[3]))):
         suite, language, kind, label = key.split("\n")
@@ -44,6 +46,8 @@ def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
         of_language = found.setdefault(suite, {}).setdefault(language, {})
         if kind == "all":
             of_language.update(rate)
+        elif kind == SPEECH_ALONE:
+            of_language[SPEECH_ALONE] = rate
         else:
             of_language.setdefault("by", {}).setdefault(kind, {})[label] = rate
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dialmill.perturbers import parse
 from dialmill.perturbers.insertion.questions import held_out
 from dialmill.pipelines.benchmarks.cgodial.sbd import release as slots
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
@@ -204,3 +205,13 @@ def test_the_published_reader_trains_on_the_few_alone(built: Path) -> None:
 def _few_records(folder: Path) -> list[Dialogue]:
     with (folder / "few_shot/standard/train.jsonl").open("rb") as lines:
         return [decode(line) for line in lines]
+
+
+def test_the_errors_of_the_speech_alone_are_told(built: Path) -> None:
+    """Beside the distance from what was written, which rewording and the slips of speech make as well."""
+    found = manifest(built)["speech"]["transcribed"]["spoken"]["zh"]
+    alone = found["speech_alone"]
+    assert 0 < alone["rate"] < 0.8 * found["rate"] and alone["turns"] > 20 and alone["low"] < alone["rate"] < alone["high"]
+    plain_speech = parse("speech:engine=text,wer=0.1").perturber
+    one = records(built, "standard", "train")[0]
+    assert plain_speech.once(one, 1, 0, 0).events == (), "where no step was before the speech, its errors are all there are"
