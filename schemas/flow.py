@@ -1,4 +1,4 @@
-"""Dialogue flows: a tree of user nodes (intents) and system nodes (replies) that alternate, from YAML or JSON.
+"""Dialogue flows: user nodes (intents) and system nodes (replies) that alternate, from YAML or JSON.
 
 The flow-based dialogues of CGoDial (Dai et al., EMNLP 2022, section 3.2): a user node leads to one system node, a system node to the user nodes
 that may answer it. The file names the nodes; a node with `system` (its reply) is a system node, one with `user` (wordings) a user node::
@@ -9,12 +9,15 @@ that may answer it. The file names the nodes; a node with `system` (its reply) i
       greeting: {system: "你好，请问要办什么业务？", next: [send, ask_price]}
       send: {user: ["我要寄个快递", "寄件"], domain: sending, next: ask_city}
       ...
+
+Branches may merge: a node that several lead to stands for as many nodes of the tree that the flow unrolls to. None may lead back to where it came
+from. What a user says is composed of a wording and, now and then, something before and behind it: `prefixes` and `suffixes` replace the stock ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from typing import Any, cast
 
 import msgspec
@@ -71,11 +74,37 @@ class Flow(Record, frozen=True):
     dialogues: dict[str, int] = msgspec.field(default_factory=dict)
     values: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     detours: tuple[Detour, ...] = ()
+    #: What may stand before and behind a wording; None for the stock phrases of the language, empty for nothing.
+    prefixes: tuple[str, ...] | None = None
+    suffixes: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         self._freeze("detours")
 
+    def ends(self) -> dict[str, int]:
+        """How many ends the tree has below each node (1 for an end), the tree being what the flow unrolls to."""
+        return self._sums(lambda node, below: sum(below) or 1)
 
+    def unrolled(self) -> int:
+        """How many nodes the tree has that the flow unrolls to."""
+        return self._sums(lambda node, below: 1 + sum(below))[self.start]
+
+    def _sums(self, of: Callable[[Node, list[int]], int]) -> dict[str, int]:
+        """A number for each node from those of the nodes that it leads to."""
+        found: dict[str, int] = {}
+        waiting = [self.start]
+        while waiting:
+            name = waiting[-1]
+            open_ = [child for child in self.nodes[name].next if child not in found]
+            if open_:
+                waiting += open_
+                continue
+            found[waiting.pop()] = of(self.nodes[name], [found[child] for child in self.nodes[name].next])
+        return found
+
+
+#: Nodes of the tree that a flow unrolls to, at most.
+_LARGEST = 100_000
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 
 
@@ -142,8 +171,8 @@ def read_flow(data: bytes, name: str) -> Flow:
     """The flow that a file holds: JSON where `name` ends in ".json", else YAML.
 
     Raises:
-        FlowError: not of the form, or no tree: roles that don't alternate, a user node with no or several replies, a node that is not reachable or
-            has two parents, a name that is no node.
+        FlowError: not of the form, or no flow: roles that don't alternate, a user node with no or several replies, a node that is not reachable or
+            leads back to itself, a name that is no node, more nodes than 100,000 once it is unrolled.
     """
     try:
         record = parse(data) if name.endswith(".json") else load_yaml(data)
@@ -162,7 +191,7 @@ def _plain(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def flow_problems(record: Any) -> list[Problem]:
-    """What is wrong with a parsed flow file: by its schema, else with its tree."""
+    """What is wrong with a parsed flow file: by its schema, else with what leads where."""
     problems = Validator("flow").errors(record)
     return problems or list(_tree_problems(record))
 
@@ -179,14 +208,16 @@ def _tree_problems(record: dict[str, Any]) -> Iterator[Problem]:
         return
     if "user" in nodes[start]:
         yield Problem("start", "must be a system node: the system speaks first", start)
-    parents: dict[str, str] = {}
+    children: set[str] = set()
     for name, node in nodes.items():
         yield from _node_problems(name, node, record.get("values", {}).keys())
-        yield from _child_problems(name, node, nodes, start, parents)
+        yield from _child_problems(name, node, nodes, start)
+        children.update(node["next"])
     reached = _reachable(nodes, start)
     for name in nodes:
         if name not in reached:
-            yield Problem(f"nodes.{name}", f"can't be reached from the start {start}" if name in parents else "is an orphan: no node leads to it")
+            yield Problem(f"nodes.{name}", f"can't be reached from the start {start}" if name in children else "is an orphan: no node leads to it")
+    yield from _circles(nodes)
 
 
 def _node_problems(name: str, node: dict[str, Any], values: Set[str]) -> Iterator[Problem]:
@@ -206,8 +237,8 @@ def _node_problems(name: str, node: dict[str, Any], values: Set[str]) -> Iterato
             yield Problem(f"{where}.user", f"{{{missing}}} is in a wording but not in `values`", text)
 
 
-def _child_problems(name: str, node: dict[str, Any], nodes: dict[str, Any], start: str, parents: dict[str, str]) -> Iterator[Problem]:
-    """What is wrong with where a node leads to. `parents` has the first parent of every child so far, and gets those of this node's."""
+def _child_problems(name: str, node: dict[str, Any], nodes: dict[str, Any], start: str) -> Iterator[Problem]:
+    """What is wrong with where a node leads to."""
     where = f"nodes.{name}.next"
     for child in node["next"]:
         if child not in nodes:
@@ -217,11 +248,28 @@ def _child_problems(name: str, node: dict[str, Any], nodes: dict[str, Any], star
             kind = "user" if "user" in node else "system"
             yield Problem(where, f"{child} is a {kind} node too; user and system nodes alternate")
         if child == start:
-            yield Problem(where, f"leads back to the start {start}; a flow is a tree")
-        elif child in parents:
-            yield Problem(where, f"{child} is reached from {parents[child]} already; a flow is a tree, so give it two nodes")
-        else:
-            parents[child] = name
+            yield Problem(where, f"leads back to the start {start}; a flow has an end")
+
+
+def _circles(nodes: dict[str, Any]) -> Iterator[Problem]:
+    """Nodes that lead back to themselves, the first of each circle; else, whether the flow unrolls to too many nodes."""
+    done: dict[str, int] = {}
+    for name in nodes:
+        path: list[str] = []
+        waiting = [(name, False)]
+        while waiting:
+            at, left = waiting.pop()
+            if left:
+                path.pop()
+                done[at] = 1 + sum(done.get(child, 0) for child in nodes[at]["next"] if child in nodes)
+            elif at in path:
+                yield Problem(f"nodes.{path[-1]}.next", f"leads back to {at}, which led to it; a flow has an end")
+                return
+            elif at not in done and at in nodes:
+                path.append(at)
+                waiting += [(at, True), *((child, False) for child in nodes[at]["next"])]
+    if max(done.values(), default=0) > _LARGEST:
+        yield Problem("nodes", f"unroll to a tree of {max(done.values()):,} nodes, more than {_LARGEST:,}; merge fewer branches")
 
 
 def _reachable(nodes: dict[str, Any], start: str) -> set[str]:

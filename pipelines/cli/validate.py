@@ -19,6 +19,8 @@ from dialmill.pipelines.cli.options import add_output_options, local
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.core.source import Source
+from dialmill.pipelines.sources import registry as sources
 from dialmill.pipelines.sources.dialmill import Dialmill
 from dialmill.pipelines.sources.trial import Trial, try_file
 from dialmill.schemas.validate import Report, names, validate_file
@@ -29,6 +31,8 @@ _KNOWN, _OF_SOURCES = {".json", ".jsonl", ".parquet", ".zip", ".yaml", ".yml"}, 
 _RECORDS = {".jsonl", ".ndjson", ".parquet"}
 #: Records that a source can't read and that are told one by one.
 _SHOWN = 20
+#: Remarks on a file that are told one by one.
+_SHOWN_REMARKS = 50
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +106,19 @@ def validate_path(path: str, schema: str | None = None, gold: str | None = None)
         findings.take(owner.compare(Path(path), report.schema, Path(gold)))
     elif owner is not None:
         findings.take(owner.check_file(Path(path), report.schema, lambda beside: _validate(beside).ok))
+    findings.take(_remarks(path, report.schema))
     return findings
+
+
+def _remarks(path: str, schema: str) -> Checked:
+    """What the source that a kind of file is of would have a user look at; no problem, for the file can be used."""
+    told: list[str] = []
+    for one in sources.usable():
+        # Most have nothing to say, and their files may be large.
+        if type(one).remarks is not Source.remarks and any(kind.schema == schema for kind in one.kinds):
+            told += one.remarks(schema, Path(path).name, files.read_bytes(path))
+    shown = [f"{path}: warning: {remark}" for remark in told[:_SHOWN_REMARKS]]
+    return Checked([*shown, *([f"{path}: warning: and {len(told) - _SHOWN_REMARKS} more"] if len(told) > _SHOWN_REMARKS else [])])
 
 
 def _validate(path: Path, schema: str | None = None, shown: str | None = None) -> Report:
@@ -202,4 +218,6 @@ def _validate_folder(path: str, schema: str | None) -> Findings:
         owner = benchmarks.owner(report.schema) if report.ok and report.schema is not None else None
         if owner is not None and report.schema is not None and files.MEMBER not in shown:
             findings.take(owner.check_file(Path(shown), report.schema, lambda beside: str(beside) not in reports or reports[str(beside)].ok))
+        if report.ok and report.schema is not None and files.MEMBER not in shown:
+            findings.take(_remarks(shown, report.schema))
     return findings

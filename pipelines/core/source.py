@@ -90,6 +90,16 @@ class Source(ABC):
         """What dialogues cut from one conversation have in common, so that one split takes them all; "" where each is one of its own."""
         return ""
 
+    def remarks(self, schema: str, name: str, data: bytes) -> Sequence[str]:
+        """What a user should look at in a file of one of its kinds that is as its schema has it: sentences, for `dialmill validate`.
+
+        Args:
+            schema: of the file.
+            name: the file's, without folders.
+            data: its content.
+        """
+        return ()
+
     def extra(self, pieces: Sequence[Piece]) -> bytes:
         """What a benchmark needs of a parsed dialogue and a `Dialogue` has no place for, as packed by the source."""
         return b""

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.flow_check import contradictions
 from dialmill.pipelines.sources.flow_walks import walk
 from dialmill.pipelines.sources.reading import (
     SPLITS,
@@ -135,6 +136,9 @@ class Flows(Source):
             turns=tuple(turns),
             lineage=notes.lineage(),
         )
+
+    def remarks(self, schema: str, name: str, data: bytes) -> Sequence[str]:
+        return contradictions(read_flow(data, name)) if schema == "flow" else ()
 
     def extra(self, pieces: Sequence[Piece]) -> bytes:
         """The transcripts that a log has of its user turns, each list in order of the user turns; nothing for a walk."""

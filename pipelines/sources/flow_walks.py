@@ -1,5 +1,6 @@
 """Dialogues walked from a flow: at every system node the user answers by one of its user nodes, in one of its wordings.
 
+What is said is composed of one of the node's wordings and, now and then, something before and behind it, so that few turns of a corpus are alike.
 What makes the talk of real callers harder than the tree (CGoDial's flow-based logs, Dai et al. 2022, section 3.2) is drawn, seeded: a turn may
 say the same twice in other words (restatement), be no answer at all and be said again after the system has asked once more (unclear), or ask
 something beside the flow first (detour). The latter two are of the class `REJECTED`, and the system stays at its node.
@@ -7,6 +8,7 @@ something beside the flow first (detour). The latter two are of the class `REJEC
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from typing import Any
@@ -16,10 +18,12 @@ from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.schemas.flow import REJECTED, Flow, Node, fields
 
 #: Version of the walks: part of every key.
-STEP = "flow@1"
+STEP = "flow@2"
 RESTATED, UNCLEAR, DETOUR = "restated", "unclear", "detour"
 #: With which probability a user turn is preceded by one beside the flow or by an unclear one, and says the same twice.
 _DETOUR, _UNCLEAR, _RESTATED = 0.10, 0.07, 0.12
+#: With which probability something stands before and behind a wording.
+_BEFORE, _BEHIND = 0.55, 0.3
 #: Turns without an answer to the system, at most, in a dialogue.
 _MOST_ASTRAY = 2
 #: A wording shorter than this isn't said twice in one breath: "yes, I mean yes".
@@ -40,12 +44,13 @@ def walk(flow: Flow, number: int, split: str) -> list[dict[str, Any]]:
     turns: list[dict[str, Any]] = []
     action, reply, astray = flow.start, str(flow.nodes[flow.start].system), 0
     asked: list[tuple[str, str]] = _detours(flow, split)
+    ends = flow.ends()
     while True:
         node = flow.nodes[action]
         if not node.next:
             turns.append({"sys_response": reply, "sys_action": action})
             return turns
-        intent = _branch(flow, node, rng)
+        intent = _branch(ends, node, rng)
         drawn = rng.random()
         opener = ""
         if astray < _MOST_ASTRAY and drawn < _DETOUR + _UNCLEAR:
@@ -66,7 +71,7 @@ def walk(flow: Flow, number: int, split: str) -> list[dict[str, Any]]:
         if not opener and len(said) >= _LEAST and others and rng.chance(_RESTATED):
             turn["usr_query"] = _joined(said, rng.choice(_listed(flow.language, "mean")), rng.choice(others))
             turn["usr_kind"] = RESTATED
-        turn["usr_query"] = _filled(flow, turn["usr_query"], rng)
+        turn["usr_query"] = _filled(flow, turn["usr_query"] if opener else _composed(flow, turn["usr_query"], rng, not turns), rng)
         turns.append(turn)
         (action,) = flow.nodes[intent].next
         reply = str(flow.nodes[action].system)
@@ -92,24 +97,30 @@ def asked_again(node: Node, language: str = "zh") -> str:
     return last[max(0, last.find("请问")) :] if language == "zh" else last
 
 
-def _branch(flow: Flow, node: Node, rng: Rng) -> str:
-    """One of the user nodes that may follow, each as likely as its share of the ends of the tree: every end is reached alike."""
-    weights = [_ends(flow, name) for name in node.next]
-    total, cumulative = 0, []
-    for weight in weights:
-        total += weight
-        cumulative.append(float(total))
+def _composed(flow: Flow, body: str, rng: Rng, first: bool) -> str:
+    """A wording with something before and behind it, now and then; a caller's first words may be a greeting."""
+    before, behind = "", ""
+    if rng.chance(_BEFORE):
+        given = flow.prefixes if flow.prefixes is not None else _listed(flow.language, "first" if first else "before")
+        before = rng.choice(given) if given else ""
+    if rng.chance(_BEHIND):
+        given = flow.suffixes if flow.suffixes is not None else _listed(flow.language, "behind")
+        behind = rng.choice(given) if given else ""
+    if before and flow.language != "zh" and body[:2].istitle() and not body.startswith(("I ", "I'")):
+        body = body[0].lower() + body[1:]
+    # Said twice is doubtful: "嗯，嗯，对".
+    before = "" if before and body.startswith(before.rstrip("，, ")) else before
+    return before + (body.rstrip("。.") + behind if behind else body)
+
+
+def _branch(ends: dict[str, int], node: Node, rng: Rng) -> str:
+    """One of the user nodes that may follow, the likelier the more ends of the tree lie below it; by the root of their number, so that a branch that
+    leads into a long part that many share doesn't leave the others out."""
+    total, cumulative = 0.0, []
+    for name in node.next:
+        total += math.sqrt(ends[name])
+        cumulative.append(total)
     return rng.weighted(node.next, cumulative)
-
-
-def _ends(flow: Flow, name: str) -> int:
-    """How many ends of the flow lie below a node."""
-    ends, waiting = 0, [name]
-    while waiting:
-        below = flow.nodes[waiting.pop()].next
-        ends += not below
-        waiting += below
-    return ends
 
 
 def _detours(flow: Flow, split: str) -> list[tuple[str, str]]:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 import yaml
+from dialmill.pipelines.sources.flow_check import contradictions
 from dialmill.schemas.flow import FlowError, fields, flow_problems, read_flow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.pipelines.tools import call
 from tests.schemas.cases import validate_file
 
 FLOWS = sorted((Path(__file__).parents[2] / "data" / "flow").glob("*.yaml"))
@@ -39,12 +41,13 @@ def _read(record: dict[str, Any]) -> None:
 def test_our_flows_are_large_trees_with_many_wordings(path: Path) -> None:
     flow = read_flow(path.read_bytes(), path.name)
     users = {name: node for name, node in flow.nodes.items() if node.user}
-    assert flow.flow == path.stem and len(flow.nodes) >= 40
+    assert flow.flow == path.stem and len(flow.nodes) >= 70 and flow.unrolled() >= 360, "as large as those of the paper, of 260 to 297 nodes"
     assert min(len(node.user) for node in users.values()) >= 5
     assert all(node.domain for node in users.values()) and len({node.domain for node in users.values()}) >= 4
     wordings = [text for node in users.values() for text in node.user]
     assert len(set(wordings)) == len(wordings), "one wording means one node"
-    assert sum(len(node.next) for node in flow.nodes.values()) == len(flow.nodes) - 1, "a tree"
+    assert sum(len(node.next) for node in flow.nodes.values()) > len(flow.nodes) - 1, "branches merge"
+    assert contradictions(flow) == []
     assert validate_file(path).ok and validate_file(path).schema == "flow"
 
 
@@ -65,7 +68,7 @@ def _add(record: dict[str, Any], **nodes: Any) -> None:
         (lambda r: r["nodes"]["greet"].update(next=["send", "track", "sent"]), "sent is a system node too"),
         (lambda r: _add(r, lonely={"system": "?"}), "nodes.lonely: is an orphan"),
         (lambda r: _add(r, a={"user": ["a"], "next": "b"}, b={"system": "b", "next": "a"}), "can't be reached from the start greet"),
-        (lambda r: r["nodes"]["track"].update(next="sent"), "sent is reached from send already"),
+        (lambda r: r["nodes"]["sent"].update(next=["track"]) or r["nodes"]["tracked"].update(next=["send"]), "which led to it; a flow has an end"),
         (lambda r: r["nodes"]["send"].update(next="greet"), "leads back to the start"),
         (lambda r: r["nodes"]["send"].update(next="sned"), "is no node (found sned)"),
         (lambda r: r.update(start="send"), "must be a system node"),
@@ -108,7 +111,7 @@ _NAMES = st.sampled_from(["greet", "send", "sent", "track", "tracked", "gone"])
 @settings(max_examples=150)
 @given(st.data())
 def test_any_wiring_is_a_tree_or_refused(data: st.DataObject) -> None:
-    """Whatever `next` says, either problems are told, or every node is reached once and roles alternate."""
+    """Whatever `next` says, either problems are told, or every node is reached, roles alternate, and all paths end."""
     record = copy.deepcopy(SMALL)
     for node in record["nodes"].values():
         if data.draw(st.booleans()):
@@ -118,14 +121,85 @@ def test_any_wiring_is_a_tree_or_refused(data: st.DataObject) -> None:
             _read(record)
         return
     flow = read_flow(json.dumps(record).encode(), "x.json")
-    reached, waiting = [flow.start], [flow.start]
-    while waiting:
-        node = flow.nodes[waiting.pop()]
-        for child in node.next:
-            assert bool(flow.nodes[child].user) != bool(node.user)
-            reached.append(child)
-            waiting.append(child)
-    assert sorted(reached) == sorted(flow.nodes)
+    reached, paths = {flow.start}, [(flow.start,)]
+    while paths:
+        path = paths.pop()
+        for child in flow.nodes[path[-1]].next:
+            assert bool(flow.nodes[child].user) != bool(flow.nodes[path[-1]].user) and child not in path
+            reached.add(child)
+            paths.append((*path, child))
+    assert reached == set(flow.nodes)
+
+
+def test_branches_may_merge() -> None:
+    record = copy.deepcopy(SMALL)
+    record["nodes"]["track"]["next"] = "sent"
+    del record["nodes"]["tracked"]
+    record["nodes"]["sent"]["next"] = ["thanks"]
+    record["nodes"] |= {"thanks": {"user": ["谢谢"], "next": "bye"}, "bye": {"system": "再见。"}}
+    flow = read_flow(json.dumps(record).encode(), "x.json")
+    assert len(flow.nodes) == 6 and flow.unrolled() == 9, "what follows both is there twice in the tree"
+    assert flow.ends() == {"greet": 2, "send": 1, "track": 1, "sent": 1, "thanks": 1, "bye": 1}
+
+
+def test_a_flow_that_unrolls_without_end_is_refused() -> None:
+    nodes: dict[str, Any] = {}
+    for number in range(40):
+        nodes[f"s{number}"] = {"system": "?", "next": [f"a{number}", f"b{number}"]}
+        nodes |= {f"{one}{number}": {"user": [f"{one}{number}"], "next": f"s{number + 1}"} for one in "ab"}
+    nodes["s40"] = {"system": "."}
+    assert "unroll to a tree of" in str(flow_problems({"flow": "x", "start": "s0", "nodes": nodes})[0])
+
+
+FORK: dict[str, Any] = {
+    "flow": "doctor",
+    "language": "en",
+    "start": "greet",
+    "nodes": {
+        "greet": {"system": "Which department?", "next": ["medicine", "dentistry"]},
+        "medicine": {"user": ["medicine", "the medical ward", "the first of them"], "next": "fever"},
+        "fever": {"system": "Do you feel hot?", "next": ["hot", "cool"]},
+        "hot": {"user": ["very hot", "i do"], "next": "come"},
+        "cool": {"user": ["not at all", "cool enough"], "next": "wait"},
+        "come": {"system": "Come at once."},
+        "wait": {"system": "Come tomorrow."},
+        "dentistry": {"user": ["the dentist", "dentistry it is"], "next": "teeth"},
+        "teeth": {"system": "You are registered."},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("node", "wordings", "told"),
+    [
+        ("medicine", ["medicine", "doctor of medicine", "the first"], []),
+        (
+            "cool",
+            ["no, only the cough", "not at all"],
+            ["cool: 'no, only the cough' takes 'cough' for known"],
+        ),
+        (
+            "medicine",
+            ["medicine", "very feverish", "medical"],
+            ["medicine: 'very feverish' settles by 'feverish' what fever asks later"],
+        ),
+        ("hot", ["the dentistry people said so"], ["hot: 'the dentistry people said so' names 'dentistry', which is of dentistry"]),
+    ],
+)
+def test_wordings_that_contradict_their_path_are_told(node: str, wordings: list[str], told: list[str], tmp_path: Path) -> None:
+    record = copy.deepcopy(FORK)
+    assert contradictions(read_flow(json.dumps(record).encode(), "x.json")) == []
+    record["nodes"][node]["user"] = wordings
+    if node == "cool":
+        record["nodes"]["medicine"]["user"] = ["medicine", "a nasty cough", "the first"]
+    if "very feverish" in wordings:
+        record["nodes"]["hot"]["user"] = ["feverish", "i do"]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(record))
+    found = contradictions(read_flow(path.read_bytes(), "x.json"))
+    assert bool(found) == bool(told) and all(any(one.startswith(start) for one in found) for start in told)
+    checked = call("validate", path)
+    assert checked.code == 0 and checked.out.count("warning: ") == len(found) and all(one in checked.out for one in found)
 
 
 def test_fields_are_found_in_order() -> None:
