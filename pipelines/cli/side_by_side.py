@@ -7,7 +7,7 @@ import shutil
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from dialmill.perturbers.core.graphemes import shortened
+from dialmill.perturbers.core.graphemes import MARKS, is_mark, shortened
 from dialmill.pipelines.report.readable import readable, slips
 from dialmill.schemas import Dialogue, Turn
 
@@ -104,16 +104,14 @@ class _Page:
 
 #: Characters of two columns, between which a line may end: Chinese has no blanks to break at.
 _WIDE = "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
-#: What is written over, or chooses the form of, the character before.
-_MARKS = "\u0300-\u036f\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_WORDS = re.compile(rf"[{_WIDE}][{_MARKS}]*|[^\s{_WIDE}]+|\s")
+_WORDS = re.compile(rf"[{_WIDE}][{MARKS}]*|[^\s{_WIDE}]+|\s")
 
 
 def fitted(told: str, room: int) -> list[str]:
     """A text in lines of so many columns; a word that is longer has a line of its own."""
     lines, line, used = [], "", 0
     for word in _WORDS.findall(told):
-        width = sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in word)
+        width = sum(0 if is_mark(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in word)
         if used + width > room and line.strip():
             lines.append(line.rstrip())
             line, used = "", 0

@@ -14,7 +14,7 @@ from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.tokens import tokens
 from dialmill.perturbers.core.values import View
 from dialmill.perturbers.speech.speakable import words
-from dialmill.pipelines.cli.show import _wrapped
+from dialmill.pipelines.cli.side_by_side import fitted
 from dialmill.pipelines.core.stage import Reject
 from dialmill.pipelines.disentangle.logs import LogLine
 from dialmill.pipelines.disentangle.nicknames import Nicks, without_names
@@ -126,8 +126,9 @@ def test_what_reports_and_rejects_quote_ends_with_a_whole_letter() -> None:
         .line.endswith('e\u0301…","file":null,"index":null,"source_id":null,"suite":null,"variant":null}'.encode())
     )
     assert _cut("e" + "e\u0301" * CHARACTERS).endswith("\u0301…")
-    pieces = _wrapped("酒" + "e\u0301" * 60, "", 40)
-    assert "".join(pieces) == "酒" + "e\u0301" * 60 and not any(is_mark(piece[0]) for piece in pieces)
+    wide = "酒\U000e0100店" * 20 + "हिन्दी"
+    pieces = fitted(wide, 20)
+    assert "".join(pieces) == wide and len(pieces) > 3 and not any(is_mark(piece[0]) for piece in pieces)
 
 
 @dataclass(frozen=True)
