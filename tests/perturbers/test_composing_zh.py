@@ -126,7 +126,7 @@ def test_one_word_for_you_in_a_turn(seed: int, voice: str) -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_a_longer_turn_has_a_reason_and_thanks_have_none(seed: int) -> None:
+def test_a_longer_turn_is_longer_and_thanks_are_not(seed: int) -> None:
     assert isinstance(_made(_FIRST, 0, "more", seed=seed), Composed)
     assert isinstance(_made(_FIRST, 3, "more", seed=seed), Refusal)
 
@@ -163,6 +163,65 @@ def test_what_no_label_has_is_never_dropped(text: str) -> None:
         if isinstance(made, Composed):
             for word in ("不要", "近一点", "除了川菜", "左右"):
                 assert word in made.text or word not in text
+
+
+def _offered(said: str, answer: str, *acts: Act) -> Dialogue:
+    return _zh(
+        ("user", "推荐一家餐馆", Act("request", "餐馆", "名称")),
+        ("system", said, Act("recommend", "餐馆", "名称", "便宜坊")),
+        ("user", answer, *acts),
+    )
+
+
+@pytest.mark.parametrize("answer", ["可以啊，地址在哪？", "行，地址在哪？", "好呀，地址在哪？", "好的，地址在哪？"])
+def test_what_accepts_an_offer_accepts_it(answer: str) -> None:
+    talk = _offered("便宜坊怎么样，可以吗？", answer, Act("request", "餐馆", "地址"))
+    agreeing = {
+        words for section, clauses in _sections() if section.kind == "ack" and section.tag == "agree" for words in (one.text for one in clauses)
+    }
+    for style in ("same", "less"):
+        for seed in range(12):
+            made = _made(talk, 1, style, seed=seed)
+            assert isinstance(made, Composed)
+            assert any(made.text.startswith(words) for words in agreeing), made.text
+
+
+def test_a_dish_that_somebody_wants_is_asked_of_what_is_found() -> None:
+    talk = _zh(
+        ("user", "我老妈爱吃烤鸭，请推荐一家评分4分以上的餐馆。", *inform("餐馆", 推荐菜="烤鸭", 评分="4分以上"), Act("request", "餐馆", "名称"))
+    )
+    for seed in range(12):
+        made = _made(talk, seed=seed)
+        assert isinstance(made, Composed)
+        assert made.text.count("烤鸭") == 1
+        assert "这道菜" in made.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "人均多少？贵不贵？",
+        "人均多少？要是贵的话，我就不去了。",
+        "这家店可以么？人均多少？",
+    ],
+)
+def test_a_question_or_a_condition_of_its_own_is_never_dropped(text: str) -> None:
+    talk = _offered("推荐您去便宜坊。", text, Act("request", "餐馆", "人均消费"))
+    for seed in range(12):
+        made = _made(talk, 1, seed=seed)
+        if isinstance(made, Composed):
+            for words in ("贵不贵", "我就不去了", "这家店可以么"):
+                assert words in made.text or words not in text, made.text
+
+
+def test_what_is_around_a_thing_is_asked_last() -> None:
+    """Behind "附近有什么景点" the rating would be asked of what is there."""
+    talk = _offered("推荐您去便宜坊。", "周边有什么景点？评分多少？", Act("request", "餐馆", "周边景点"), Act("request", "餐馆", "评分"))
+    for seed in range(20):
+        made = _made(talk, 1, seed=seed)
+        assert isinstance(made, Composed)
+        near = max(made.text.find(word) for word in ("附近", "周边", "周围", "旁边"))
+        assert near > max(made.text.find(word) for word in ("评分", "多少分", "几分", "打分")), made.text
 
 
 def test_a_choice_by_pronoun_stays() -> None:

@@ -110,10 +110,12 @@ class Draft:
         facts: frozenset[str] = frozenset(),
         nameless: bool = False,
         led: bool = False,
+        direct: bool = False,
     ) -> str:
         """The text of a clause.
 
-        `nameless`: one that can do without what points at the thing it is about; `led`: one without a lead of its own, since one stands before it.
+        `nameless`: one that can do without what points at the thing it is about; `led`: one without a lead of its own, since one stands before it;
+        `direct`: a plain question, since another one stands before it.
 
         Raises:
             NoClause: the bank has none that fits.
@@ -132,6 +134,8 @@ class Draft:
             options = [clause for clause in options if not _LEADS_UP.match(clause.text)] or options
         if kind in _WHOLE and self.style != "less":
             options = [clause for clause in options if "terse" not in clause.voices] or options
+        if direct:
+            options = [clause for clause in options if clause.text.endswith("？") and not NO_QUESTION.search(clause.text)] or options
         if led:
             options = [clause for clause in options if not _LED.match(clause.text)] or options
         if self.style == "less" and options:

@@ -381,9 +381,8 @@ class _Wording:
         found: list[str] = []
         for question in questions:
             facts = question.facts | {"n"} if point else question.facts
-            clause = put(
-                draft.pick("ask", question.domain, question.slot, tag=question.tag, facts=facts, nameless=not point), N=point, F=question.text
-            )
+            text = draft.pick("ask", question.domain, question.slot, tag=question.tag, facts=facts, nameless=not point, direct=bool(found))
+            clause = put(text, N=point, F=question.text)
             if found:
                 joint = draft.pick("and")
                 if joint.endswith(("一下", "问问")):
