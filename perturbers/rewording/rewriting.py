@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from dialmill.perturbers.core.lexicon import alternatives, rows
@@ -357,6 +358,10 @@ _STOPLESS = 0.3
 _LAST_STOP = re.compile(r"\s*[.。]\s*$")
 
 
+#: Verbs that a second clause begins with when the first names who does both.
+_VERBS = frozenset(["would", "want", "need", "will", "am", "also", "wanted", "prefer"])
+
+
 class Omissions:
     """What a terse writer leaves out of a turn, looked up once and drawn anew each time.
 
@@ -368,12 +373,15 @@ class Omissions:
         units = written_out(parts) if language == "en" else [part.unit for part in parts]
         style = style_of(text)
         self._text, self._parts, self._blank = text, parts, "" if language == "zh" else " "
+        # "I am looking for ... and would like ...": who wants both is said once, and stays.
+        shared = language == "en" and any(one == "and" and two in _VERBS for one, two in pairwise(units))
         #: First and last part of each phrase that may go, and what stands in its place.
         self._phrases = [
             (first, last, style.write(rule.others[0].text, opens and text[parts[first].start].isupper()))
             for rule, first, last, opens in find(drops(language), text, parts, units, True, language)
             # "... and I need their postcode": what opens a second clause holds it to the first.
             if not (language == "en" and first and units[first - 1] in ("and", "but", "or") and not rule.others[0].text)
+            if not (shared and rule.start and rule.phrase.words[0] == "i" and not rule.others[0].text)
         ]
 
     def draw(self, rate: float, rng: Rng) -> list[Edit]:

@@ -76,6 +76,10 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
 _CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
 
 
+#: A proposal that is refused because it doesn't suit.
+_UNFIT = re.compile(r"\b(?:not|n t|wont|won t) (?:do|work|suit|fit|be (?:good|possible|ok|okay|fine))\b|\bis n?o?t? ?(?:good|okay)\b")
+
+
 def _plain(turn: Draft, kinds: set[str]) -> list[str] | None:
     """The sections for a turn of thanks, goodbye, yes or no alone; None where it says none of them."""
     made = ["greet"] if "greet" in kinds else []
@@ -92,6 +96,8 @@ def _plain(turn: Draft, kinds: set[str]) -> list[str] | None:
         return made + (["bye"] if "bye" in kinds else [])
     if "bye" in kinds:
         return [*made, *(["thankend"] if ends else []), "bye"]
+    if "no" in kinds and _UNFIT.search(" ".join(turn.context.view.units.names)):
+        return [*made, "unfit"]
     if "yes" in kinds:
         return [*made, "yesfull"]
     if "end" in kinds:

@@ -82,6 +82,7 @@ _ON_OFFER = re.compile(
     r"|\b(?:if|whether) (?:it|they|that) (?:is|has|have|had|are|also|offers?|includes?|serves?|does|do|got)\b"
 )
 _CHOSEN = re.compile(r"\b(?:the|that) one (?:that|which|at|in|with|on|leaving|arriving)\b|\b(?:first|second|last|other) one\b")
+_PROVIDED = re.compile(r"\b(?:is|are) (?:there )?(?:any |the )?(?:free )?(?:internet|wifi|wi fi|parking)\b")
 _WHICH = re.compile(r"\bwhich (?:one|of|ones)\b|\beither of\b|\b(?:all|any|both|some|one|each) of (?:them|those|these)\b|\bname of (?:the|that)\b")
 _KNOW = re.compile(r"\b(?:know|tell me|see|wondering|check) (?:if|whether|which)\b|\bname of (?:the|that)\b")
 #: Slots that a question on an offer can be about.
@@ -301,7 +302,7 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
         items = [*items, Item("thank")]
     if "bye" not in kinds and ("goodbye" in names or "bye" in names):
         items = [*items, Item("bye")]
-    elif "bye" in kinds and not _GOODBYE.search(text) and (_THANKS.search(text) or _END.search(text)):
+    elif "bye" in kinds and not _GOODBYE.search(text) and (len(kinds) > 1 or _THANKS.search(text) or _END.search(text)):
         items = [item for item in items if item.kind != "bye"]
         kinds.discard("bye")
         if _END.search(text) and not content and not any(item.kind in ("no", "declineintent") for item in items):
@@ -328,7 +329,7 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
 def _ends(kinds: set[str], content: bool, text: str) -> bool:
     """Whether a turn of thanks, or one that decides on an offer, says that this is all."""
     if content:
-        return bool(kinds & {"declineintent", "select", "right"}) and _ALL_SAID.search(text) is not None
+        return bool(kinds & {"declineintent", "select"}) and _ALL_SAID.search(text) is not None
     return bool(kinds & {"thank", "bye"}) and _END.search(text) is not None
 
 
@@ -357,7 +358,7 @@ def _settled(context: Context, items: list[Item], text: str, offered: bool) -> l
         return made
     if _WHICH.search(text):
         return Refusal("unlabelled: which")
-    if _ON_OFFER.search(text):
+    if _ON_OFFER.search(text) or _PROVIDED.search(text):
         if not offered or any(item.kind in ("inform", "dontcare", "goal") and (item.kind != "inform" or item.slot not in _CHECKED) for item in made):
             return Refusal("unlabelled: question")
         checked = {(item.domain, item.slot) for item in made if item.kind == "inform"}
