@@ -116,7 +116,7 @@ _UNMISTAKABLE = (
     ("post", STAY, re.compile(r"\bpost ?code\b|\bzip ?code\b")),
     ("phone", STAY | {"taxi"}, re.compile(r"\b(?:phone|telephone|contact) number\b")),
     ("car", frozenset({"taxi"}), re.compile(r"\bcar type\b|\btype of car\b")),
-    ("addr", STAY, re.compile(r"\baddress\b|\bwhere (?:exactly )?(?:is|are) (?:it|they|that|this)\b|\b(?:it|that|this) (?:is )?located\b")),
+    ("addr", STAY, re.compile(r"\baddress\b|\bwhere (?:exactly )?(?:is|are) (?:it|they|that|this)\b|\bwhere .{0,40}\blocated\b")),
     ("type", frozenset({"attraction", "hotel"}), re.compile(r"\b(?:kind|type) of (?:attraction|place|hotel)s?\b|\b(?:attraction|hotel) type\b")),
     ("stars", frozenset({"hotel"}), re.compile(r"\bstar ratings?\b|\bstar of the\b|\bhow many stars\b")),
     ("time", frozenset({"train"}), re.compile(r"\bhow long\b|\btravel times?\b|\bduration\b")),
