@@ -15,8 +15,9 @@ from dialmill.perturbers.typing.typography import tokenise
 from dialmill.schemas import Edit, Turn, apply_edits
 
 #: Turns with fewer words are answers, those with more are long enough.
-_FEWEST, _MOST = 4, 60
-_TRIES = 6
+_FEWEST, _MOST = 3, 60
+#: How often a sentence stands behind a turn that nothing may stand before. Tries: most turns that could have words get some.
+_TRIES, _TAILED = 4, 0.4
 #: Last words of hedges that a conclusion follows.
 _CONCLUDES = frozenset(["and", "so", "mind:", "honest,", "short,", "idea,", "know,", "truth,"])
 _BETWEEN = re.compile(r"(?<=[.?!])\s+")
@@ -80,7 +81,7 @@ def wordier(view: View, said: str, rng: Rng) -> Iterator[Turn]:
     for _ in range(_TRIES):
         before = _before(opens, first, _lowered(view, first), rng) if opens else ""
         behind = table.get(("after", closes), ())
-        after = rng.choice(behind) if behind and not before else ""
+        after = rng.choice(behind) if behind and not before and rng.chance(_TAILED) else ""
         if any(words and words.lower() in said for words in (before.partition(" ")[2], after)):
             continue
         edits = [*_opened(before, text, style, before[-1:] != ":" and first != "I" and _lowered(view, first)), *_closed(after, text, style)]

@@ -55,6 +55,8 @@ _OWN_MEANING = frozenset(
         "instead",
     )
 )
+#: Where a wording comes from that leaves the turn's own words as they are.
+CIRCUMSTANCES = "circumstances"
 #: Engines that take the wording of donors.
 _DONORS = frozenset({"compose", "donors"})
 S = TypeVar("S", bound="Rewriter")
@@ -210,7 +212,7 @@ class Rewriter(Perturber):
                     continue
                 found = certify(task.view, proposal.turn, "protect") or (
                     None
-                    if self.engine == "llm"
+                    if self.engine == "llm" or proposal.origin == CIRCUMSTANCES  # whose words are those of the turn
                     else telling.changed(turn.utterance, proposal.turn.utterance, task.view.language, not isinstance(proposal.origin, str))
                 )
                 if found is None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording import loose
-from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, bare_words, borrow_wording, kind_of_turn
+from dialmill.perturbers.rewording.rewriter import CIRCUMSTANCES, Proposal, Rewriter, Task, bare_words, borrow_wording, kind_of_turn
 from dialmill.schemas import Turn, apply_edits
 
 #: How much longer than the turn a donor is, at least and at most.
@@ -44,7 +44,7 @@ class Verbosity(Rewriter):
             return
         yield from self._donated(task, rng)
         for turn in loose.wordier(task.view, task.said, rng):
-            yield Proposal(turn, "circumstances")
+            yield Proposal(turn, CIRCUMSTANCES)
 
     def _donated(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         """The turn with the wording of one of the longest donors."""
