@@ -192,6 +192,7 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
     names = number_people(made.people)
     turns: list[tuple[str, str, tuple[str, ...]]] = []
     begins: list[int] = []
+    joined: list[str] = []
     for line, person in zip(made.messages, made.people, strict=True):
         text = _with_factoid(log, line, _said(line), recipe)
         if recipe.anonymise:
@@ -205,13 +206,15 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
         elif recipe.form == "plain":
             labels = (f"speaker={line.nick}", f"line={line.line}")
         if recipe.merges and turns and turns[-1][0] == person:
-            if text in turns[-1][1].split(". "):
+            if _same(text) in joined:
                 continue  # asked again in the same words, for want of an answer
+            joined.append(_same(text))
             # As the release has it, whatever punctuation precedes: "msn?. I'm".
             turns[-1] = (person, f"{turns[-1][1]}. {text}", turns[-1][2])
         else:
             turns.append((person, text, labels))
             begins.append(line.line)
+            joined = [_same(text)]
     if len({person for person, _, _ in turns}) < recipe.min_participants:
         raise RecordError("too_few_participants", "after names went, one side says nothing")
     changes = 1 + sum(one[0] != other[0] for one, other in pairwise(turns))
@@ -229,6 +232,11 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
         lineage=(lineage,),
     )
     return made_of, begins
+
+
+def _same(text: str) -> str:
+    """A text without what may differ where the same is said again: case, and marks at the end."""
+    return text.casefold().rstrip(" .!?…,;:") or text
 
 
 def _split(log: Log, line: LogLine, recipe: LogRecipe) -> str | None:

@@ -65,6 +65,11 @@ def test_what_is_asked_again_in_the_same_words_stands_once() -> None:
     nicks, recipe = Nicks(log.lines), _recipe()
     (made,) = gather(log, nicks, [(0, 1), (1, 2), (2, 3)], {}, recipe)
     assert dialogue(log, made, nicks, recipe, "ubuntu_irc", None)[0].turns[0].utterance == "how do I mount a disk?"
+    # Of two sentences, with other marks, and with something between them.
+    lines = ["[10:00] <ana> It fails. Why", "[10:05] <ana> by the way: sid", "[10:07] <ana> it fails. why??", "[10:08] <bo> how?", "[10:09] <ana> so"]
+    log = _log(lines)
+    (made,) = gather(log, Nicks(log.lines), [(0, 1), (1, 2), (2, 3), (3, 4)], {}, recipe)
+    assert dialogue(log, made, Nicks(log.lines), recipe, "ubuntu_irc", None)[0].turns[0].utterance == "It fails. Why. by the way: sid"
 
 
 def test_lost_characters_leave_no_placeholder() -> None:

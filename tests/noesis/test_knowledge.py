@@ -34,6 +34,77 @@ def test_a_page_s_source_becomes_text() -> None:
     assert "hidden" not in page.text and "comment" not in page.text
 
 
+MDOC = r""".Dd May 1, 2031
+.Dt FROB 1
+.Os
+.Sh NAME
+.Nm frob
+.Nd turn things over
+.Sh SYNOPSIS
+.Nm
+{}
+.Sh DESCRIPTION
+The
+.Nm
+utility turns.
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        (".Op Fl a | Fl l", "[-a | -l]"),
+        (".Op Fl abc Ar file ...", "[-abc file ...]"),
+        (".Fl a | b", "-a | -b"),
+        (".Op Fl o Ns = Ns Ar value .", "[-o=value]."),
+        (".Fl Fl long Ns Op = Ns Ar when", "--long[=when]"),
+        (".Ar", "file ..."),
+        (".Fl", "-"),
+        (".Xr ls 1 , Xr cat 1 .", "ls(1), cat(1)."),
+        (".Pf ( Ar x )", "(x)"),
+        (".Pq Em so to say ,", "(so to say),"),
+        (".Oo Fl a\n.Oc", "[-a]"),
+        (".Sm off\n.Oo Ar user Li @ Oc Ar host\n.Sm on\n.Ar x", "[user@]host x"),
+        (".Cm set Ns Sq x", "set‘x’"),
+        (".Dq Li a b", "“a b”"),
+        (r".Em \&No so", "No so"),
+        ('.Em "Fl a"', "Fl a"),
+        (".No see Fn main int char", "see main(int, char)"),
+        (".Bx 4.4", "4.4BSD"),
+        (".Fx 7.0 .", "FreeBSD 7.0."),
+        (".St -p1003.1-2008", "IEEE Std 1003.1-2008 (“POSIX.1”)"),
+        (".Lk https://frob.example frob", "frob: https://frob.example"),
+        (".An -nosplit", ""),
+        (r".Fl a \" a comment", "-a"),
+    ],
+)
+def test_mdoc_is_shown_as_mandoc_shows_it(source: str, shown: str) -> None:
+    page = manuals.read("frob.1", MDOC.replace("{}", source).encode())
+    assert page.text == f"NAME\nfrob – turn things over\n\nSYNOPSIS\nfrob {shown}".rstrip() + "\n\nDESCRIPTION\nThe frob utility turns."
+
+
+def test_displays_keep_their_lines_and_lists_their_items() -> None:
+    source = ".Bd -literal -offset indent\nmake  it\nso\n.Ed\nfilled\nup\n.Bl -tag\n.It Fl a\nall\n.It Fl b Ar x , Fl c\nboth\n.El"
+    page = manuals.read("frob.1", f".Dd x\n.Dt X 1\n.Sh A\n{source}\n".encode())
+    assert page.text == "A\nmake  it\nso\nfilled up\n-a\nall\n-b x, -c\nboth"
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        (r".IP \(bu 2", "•"),
+        (r'.BR a " \*(Lt" b', "a <b"),
+        (r".OP \-x file", "[-x file]"),
+        (r".B x \" a comment", "x"),
+        (r".UR https://x.example" + "\nhere\n.UE .", "https://x.example\nhere\n."),
+        (r"\m[blue]\s-2x\s0\m[] \h'1n'y\w'z'", "x y"),
+        (r".MR ls 1 ,", "ls(1),"),
+    ],
+)
+def test_man_macros(source: str, shown: str) -> None:
+    assert manuals.read("x.1", f".TH X 1\n.SH A\n{source}\n".encode()).text == f"A\n{shown}"
+
+
 def test_a_formatted_page_stays_as_it_is() -> None:
     page = manuals.read("ls.txt", "N\bNA\bAME\n  ls – list".encode())
     assert page == ("ls", "", "NAME\n  ls – list")

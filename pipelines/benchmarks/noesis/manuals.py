@@ -11,12 +11,16 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dialmill.pipelines.benchmarks.noesis import mdoc
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError
 
 _NAME = re.compile(r"(?P<name>[^/\\]+?)(?:\.(?P<section>[1-9][a-z]*))?(?P<text>\.txt)?(?:\.gz)?$")
 _ROFF = re.compile(rb"^[.'](?:\\\"|TH |Dd |SH |de |so )", re.MULTILINE)
-_ESCAPE = re.compile(r"\\(?:f(?:\[[^\]]*\]|\(..|.)|s[+-]?\d+|\((..)|\[([^\]]*)\]|\*(?:\(..|\[[^\]]*\]|.)|(.))")
+_ESCAPE = re.compile(
+    r"\\(?:\".*|[fF](?:\[[^\]]*\]|\(..|.)|s(?:\[[^\]]*\]|\([+-]?..|[+-]?\d{1,2}|[+-]?'[^']*')|[mMn][+-]?(?:\[[^\]]*\]|\(..|.)|[hvwxXNDlLoRb]'[^']*'"
+    r"|\((..)|\[([^\]]*)\]|\*(?:\((..)|\[([^\]]*)\]|.)|(.))"
+)
 _SPECIAL = {
     "em": "—",
     "en": "–",
@@ -31,11 +35,41 @@ _SPECIAL = {
     "cq": "’",
     "ha": "^",
     "ti": "~",
+    "rs": "\\",
+    "ga": "`",
+    "Fo": "«",
+    "Fc": "»",
+    "mu": "×",
+    "ge": "≥",
+    "le": "≤",
+    "->": "→",
+    "<-": "←",
+    "rg": "®",
+    "tm": "™",
+    "sc": "§",
+    "de": "°",
+    "+-": "±",
+    "ba": "|",
+    "sl": "/",
+    "at": "@",
+    "sh": "#",
+    "Do": "$",
+    "lB": "[",
+    "rB": "]",
+    "lC": "{",
+    "rC": "}",
+    "la": "⟨",
+    "ra": "⟩",
+    "ss": "ß",
+    "ae": "æ",
+    "oe": "œ",
 }
-#: Requests whose arguments are running text.
-_SAYING = {"B", "I", "BR", "RB", "BI", "IB", "IR", "RI", "SM", "SB", "IP", "TP", "Nm", "Fl", "Ar", "Pa", "Xr", "Nd", "Op", "Cm", "Li", "It"}
-
+#: Strings that the macros define.
+_STRINGS = {"Lt": "<", "Gt": ">", "Le": "≤", "Ge": "≥", "Am": "&", "Ba": "|", "Lq": "“", "Rq": "”", "lq": "“", "rq": "”", "Tm": "™", "aq": "'"}
+#: Requests whose arguments are running text, and those whose arguments alternate between two fonts, without blanks between them.
+_SAYING = {"B", "I", "SM", "SB"}
 _ALTERNATING = {"BR", "RB", "BI", "IB", "IR", "RI"}
+_ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|((?:\\ |\S)+)')
 
 
 class Manual(NamedTuple):
@@ -89,7 +123,7 @@ def read(path: str, data: bytes) -> Manual:
     found = _NAME.search(path)
     name, section = (found["name"], found["section"] or "") if found else (path, "")
     if _ROFF.search(data):
-        text = "\n".join(_plain(text))
+        text = "\n".join(mdoc.render(text, _unescaped) if mdoc.is_mdoc(text) else _plain(text))
     # A formatted page may hold overstrikes: a character, a backspace, the character again.
     text = re.sub(".\b", "", text)
     return Manual(name, section, re.sub(r"\n{3,}", "\n\n", text).strip())
@@ -101,29 +135,51 @@ def _plain(roff: str) -> Iterator[str]:
     for line in roff.split("\n"):
         if ignoring:
             ignoring = not line.startswith("..")
+        elif line.startswith((".", "'")):
+            bare = line[1:].strip()
+            request, _, rest = (bare + " " if bare.endswith("\\") else bare).partition(" ")
+            ignoring = request in ("de", "de1", "ig", "am")
+            given = [_unescaped((one[1] or "").replace('""', '"') if one[2] is None else one[2]) for one in _ARGUMENT.finditer(_uncommented(rest))]
+            yield from _shown(request, given)
+        elif line.lstrip().startswith('\\"'):
             continue
-        if not line.startswith((".", "'")):
+        else:
             yield _unescaped(line)
-            continue
-        request, _, rest = line[1:].strip().partition(" ")
-        given = [part for found in re.findall(r'"((?:[^"]|"")*)"|(\S+)', rest) for part in found if part]
-        # Fonts that alternate stand without blanks between them.
-        rest = ("" if request in _ALTERNATING else " ").join(given)
-        if request in ("de", "ig", "am"):
-            ignoring = True
-        elif request in ("SH", "SS", "Sh", "Ss"):
-            yield "\n" + _unescaped(rest)
-        elif request in ("PP", "P", "LP", "sp", "Pp", "TP"):
-            yield ""
-        elif request in _SAYING and rest:
-            yield _unescaped(rest)
+
+
+def _uncommented(rest: str) -> str:
+    """The arguments of a request without the comment behind them."""
+    return re.sub(r'(?<!\\)\\".*', "", rest)
+
+
+def _shown(request: str, given: list[str]) -> Iterator[str]:
+    """What a request of the man macros shows."""
+    if request in ("SH", "SS"):
+        yield "\n" + " ".join(given)
+    elif request in ("PP", "P", "LP", "sp", "TP", "HP", "TQ"):
+        yield ""
+    elif request == "IP":
+        # The second argument is how far the text is indented.
+        yield given[0] if given else ""
+    elif request == "OP":
+        yield f"[{' '.join(given)}]"
+    elif request == "SY":
+        yield "\n" + " ".join(given)
+    elif request in ("UR", "MT", "UE", "ME") and given:
+        yield given[0]
+    elif request == "MR" and given:
+        yield f"{given[0]}({given[1]}){''.join(given[2:])}" if len(given) > 1 else given[0]
+    elif request in _ALTERNATING and given:
+        yield "".join(given)
+    elif request in _SAYING and given:
+        yield " ".join(given)
 
 
 def _unescaped(text: str) -> str:
     def put(found: re.Match[str]) -> str:
-        special, character = found[1] or found[2], found[3]
-        if special:
-            return _SPECIAL.get(special, "")
-        return {"-": "-", "e": "\\", "&": "", " ": " ", "~": " ", "'": "'", '"': "", "\\": "\\"}.get(character or "", "")
+        special, string, character = found[1] or found[2], found[3] or found[4], found[5]
+        if special or string:
+            return _SPECIAL.get(special, "") if special else _STRINGS.get(string, "")
+        return {"-": "-", "e": "\\", " ": " ", "~": " ", "0": " ", "'": "'", "`": "`", "\\": "\\", ".": "."}.get(character or "", "")
 
     return _ESCAPE.sub(put, text)
