@@ -209,7 +209,7 @@ def _check_sources(job: Job) -> None:
     if logs and not isinstance(job.recipe, LogRecipe):
         raise DialmillError(f"{job.inputs[0].shown} is a log of many conversations; `dialmill disentangle` makes dialogues of it, which this takes")
     if others and isinstance(job.recipe, LogRecipe):
-        raise DialmillError(f"{job.recipe.benchmark} reads IRC logs, and {job.inputs[0].shown} is of {job.inputs[0].source}")
+        raise DialmillError(f"{job.recipe.benchmark} reads IRC logs, and {job.inputs[0].shown} holds {job.inputs[0].source} data")
     job.benchmark.check(job)
 
 

@@ -15,6 +15,9 @@ from dialmill.schemas.records import validate_line, validate_record, validator
 from dialmill.schemas.strict_json import JsonError, parse
 from dialmill.schemas.validator import Problem, names, show
 
+#: How often one problem is told of a file whose lines all have it.
+_REPEATED = 3
+
 
 @dataclass
 class Report:
@@ -53,7 +56,17 @@ class Report:
         """For people: one line a problem, each naming the file, then what was left out."""
         if self.ok:
             return f"{self.path}: {self.records} records are valid ({self.schema})"
-        lines = [f"{self.path}: {problem}" for problem in self.problems]
+        seen: dict[str, int] = {}
+        lines = []
+        for problem in self.problems:
+            told = str(replace(problem, line=None))
+            seen[told] = seen.get(told, 0) + 1
+            # A file of another format has the same fault in every line.
+            if seen[told] <= _REPEATED:
+                lines.append(f"{self.path}: {problem}")
+        alike = sum(number - _REPEATED for number in seen.values() if number > _REPEATED)
+        if alike:
+            lines.append(f"{self.path}: and the same in {alike} more {'line' if alike == 1 else 'lines'}")
         if self.count > len(self.problems):
             lines.append(f"{self.path}: and {self.count - len(self.problems)} more problems")
         return "\n".join(lines)

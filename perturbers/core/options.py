@@ -157,7 +157,7 @@ def written(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return ",".join(f"{key}:{written(item)}" for key, item in value.items())
+        return ",".join(f"{key}={written(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ",".join(map(written, value))
     return f"{value:g}" if isinstance(value, float) and value == float(f"{value:g}") else str(value)
@@ -172,7 +172,7 @@ def read(name: str, kind: Any, value: Any) -> Any:
     Args:
         name: what messages call it: "typos: rate".
         kind: bool, int, float, str, a Literal of texts, a list or a dict by text of those, or an alternative of them; any with an annotation.
-        value: what was given. Lists are texts with commas, dicts "name=value" or "name:value" with commas; "none" is no value.
+        value: what was given. Lists are texts with commas, dicts "name=value" with commas ("name:value" too); "none" is no value.
 
     Raises:
         OptionError: it does not fit; the message says what would.
@@ -367,12 +367,22 @@ def facts(kind: type, called: str, form: str = PERTURBER, defaults: object = Non
     found = []
     for option in sorted(options(kind), key=lambda one: one.name in inherited):
         default = option.default if defaults is None else getattr(defaults, option.name)
+        if option.example == default:
+            # A benchmark's own default may be the very example.
+            option = option._replace(example=next(iter(_other_values(_plain(option.kind), default)), None))
         example = "" if option.example is None else _example(option, form, called)
-        shown = written(default) or "empty"
+        shown = _shown(default)
         found.append(
             {"name": option.name, "about": option.meaning, "allowed": option.allowed, "unit": option.unit, "default": shown, "example": example}
         )
     return found
+
+
+def _shown(default: Any) -> str:
+    """A default as help texts show it; values that hold commas and signs of their own are parted by blanks."""
+    if isinstance(default, dict) and any(isinstance(value, str) and _PAIR.search(value) for value in default.values()):
+        return "; ".join(f"{key} is {written(value)}" for key, value in default.items())
+    return written(default) or "empty"
 
 
 def describe(kind: type, called: str, form: str = PERTURBER, defaults: object = None) -> str:

@@ -58,11 +58,12 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class OutOfScope(DialoguePerturber):
-    """Inserts out-of-scope user turns, each with a fallback answer that comes back to what the system had asked.
+    """Inserts user turns that are out of scope, each with a system turn that says so and repeats what the system had asked before.
 
     Candidates that name a domain some system supports (`other_domain`), that a knowledge snippet answers (`knowledge_seeking`) or that hold a slot
-    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list a third is talk near
-    the domain that is spoken of, a fifth sentences that break off, a fifth asides, the rest other topics; the answer fits which it is.
+    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list a third is about
+    things near the dialogue's domain, a fifth are sentences that break off, a fifth are words to somebody else in the room, the rest are other
+    topics; the answer differs accordingly.
     """
 
     texts: Annotated[

@@ -23,7 +23,7 @@ _SHORT = 0.75
 
 @dataclass(frozen=True)
 class Simplification(Rewriter):
-    """The same in fewer words: one of the shortest donors, or the turn itself, without what a terse writer leaves out."""
+    """The same in fewer words: another user's short wording of the same, or the turn without the words that it can do without."""
 
     name: ClassVar[str] = "simplification"
     version: ClassVar[int] = 3

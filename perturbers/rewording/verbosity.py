@@ -18,9 +18,10 @@ _LONG, _LONGEST = 1.3, 3.0
 
 @dataclass(frozen=True)
 class Verbosity(Rewriter):
-    """The same in more words than needed: composed with reasons that belong to what is said.
+    """The same in more words than needed, with reasons and asides that fit what the user asks for.
 
-    Where labels don't tell what a turn means, it takes the wording of one of the longest donors, or hedges around its own words.
+    Where labels don't tell what a turn means, it takes another user's long wording of the same, or puts phrases such as "I was wondering if" around
+    the turn's own words.
     Thanks, goodbyes, a yes, a no and "no preference" stay as they are: nobody gives reasons for those.
     """
 

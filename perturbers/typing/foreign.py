@@ -199,7 +199,9 @@ NlpaugAugmenter = Literal["KeyboardAug", "SpellingAug"]
 
 @dataclass(frozen=True)
 class Nlpaug(Foreign):
-    """nlpaug's noise with the labels intact (`nlpaug <https://github.com/makcedward/nlpaug>`_ 1.1.11, extra ``nlpaug``; English).
+    """Noise of the package nlpaug in English user turns, with the labels kept.
+
+    nlpaug 1.1.11 (https://github.com/makcedward/nlpaug) comes with the extra `nlpaug`.
 
     KeyboardAug runs with settings that leave words readable: one letter a word, a neighbour key, no digits, signs or capitals (by default it
     replaces 30 % of the letters of a word, also by signs). SpellingAug replaces words by entries of a list of misspellings, of which one in

@@ -137,7 +137,7 @@ class Typos(TurnPerturber):
     """Human-like typos and chat-style short forms in user turns; slot values stay as they are, or are followed.
 
     English: neighbour keys, dropped, doubled, added and transposed letters, unstressed vowels, well-known misspellings, two slips in a word, words
-    run together or split, lost apostrophes and capitals, in the shares that people have; negations, numbers and times are never hit, and no slip
+    run together or split, lost apostrophes and capitals, in the shares that people have; negations, numbers and times never get any, and no typo
     makes another frequent word unless `real_words` asks for it. Chinese: words and characters of the same or nearly the same sound in their phrase,
     a few that look alike. Chat style: short forms from our own tables. A turn that loses its capitals loses those of its names too.
     """
@@ -147,8 +147,8 @@ class Typos(TurnPerturber):
         Meta(
             gt=0,
             le=1,
-            description="share of the words of a turn that are hit, each word on its own, and at least one word a turn where one can be; "
-            "people's own slips are 0.0004 of the words in MultiWOZ",
+            description="share of the words of a turn that get a typo, decided word by word; a turn gets one at least where any of its words can "
+            "have one. In MultiWOZ 0.0004 of the words are mistyped",
             examples=[0.3],
             extra={"unit": "share of words"},
         ),
@@ -156,7 +156,7 @@ class Typos(TurnPerturber):
     style: Annotated[
         Style,
         Meta(
-            description='"typing": slips alone; "chat": short forms, lost capitals and full stops (a turn that has no short form gets one slip); '
+            description='"typing": typos alone; "chat": short forms, lost capitals and full stops (a turn that has no short form gets one typo); '
             '"mixed": both'
         ),
     ] = "mixed"
@@ -166,10 +166,10 @@ class Typos(TurnPerturber):
         Meta(
             ge=0,
             le=1,
-            description='share of the English slips that give another real word ("though" as "through"), where the word has one; of the slips that '
-            "people correct it is 0.36. Chinese slips are real words in any case",
+            description='share of the English typos that are another real word ("through" for "though"), where there is such a word; of the typos '
+            "that people correct 0.36 are. Chinese typos are real words in any case",
             examples=[0.36],
-            extra={"unit": "share of slips"},
+            extra={"unit": "share of typos"},
         ),
     ] = 0.0
 

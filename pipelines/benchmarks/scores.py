@@ -96,7 +96,7 @@ def _scored(name: str) -> Benchmark:
     found = registry.get(name) if name in registry.REGISTRY.entries else None
     if found is None or not _is_scored(found):
         known = [one.name for one in registry.usable() if _is_scored(one)]
-        raise UsageError(f"there is no scorer {name!r}; the known ones are: {', '.join(known)}")
+        raise UsageError(f"{name!r} is nothing that can be scored; what can be is: {', '.join(known)}")
     return found
 
 

@@ -63,7 +63,9 @@ def export_folder(folder: str, names: Sequence[str], output: str, suites: Sequen
     """
     path = Path(folder) / MANIFEST
     if not path.is_file() or not is_ours(path.read_bytes()):
-        raise InputError(folder, "has no manifest.json of dialmill's, so it is no whole output folder", "build it again")
+        raise InputError(
+            folder, "has no manifest.json of dialmill's: dialmill didn't make it, or the run that made it didn't finish", "build it again"
+        )
     content = path.read_bytes()
     source = json.loads(content)
     known = source["recipe"]["suites"]

@@ -94,6 +94,8 @@ def listing_text(found: dict[str, list[dict[str, Any]]]) -> str:
             shown = {key: value for key, value in entry.items() if key != "name" and value and (key, value) != ("from", OURS)}
             rest = "; ".join(f"{key}: {value}" if key != "about" else str(value) for key, value in shown.items())
             lines.append(f"  {entry['name']:<{width}}  {rest}")
+        if kind == "perturbers":
+            lines.append("`dialmill list perturbers NAME` explains each option.")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -112,7 +114,7 @@ def _exporters() -> list[dict[str, Any]]:
 
 def _perturbers() -> list[dict[str, Any]]:
     def facts(kind: type[Perturber]) -> dict[str, Any]:
-        options = ", ".join(f"{option.name}={option.default!r}" for option in option_texts.options(kind))
+        options = ", ".join(option.name for option in option_texts.options(kind))
         about = (kind.__doc__ or "").strip().splitlines()[0]
         return {"about": about, "version": kind.version, "languages": ", ".join(sorted(kind.languages)), "options": options}
 
@@ -175,7 +177,7 @@ def _schemas() -> list[dict[str, Any]]:
     found = []
     for name in validate.names():
         try:
-            about = str(validate.load(name).get("title", ""))
+            about = str(validate.load(name).get("title", "")).removeprefix(f"{name}: ")
         except (KeyError, ValueError, OSError) as error:  # of a plug-in
             about = f"can't be used: {error}"
         found.append({"name": name, "about": about})

@@ -48,7 +48,7 @@ def verify_folder(folder: str) -> Findings:
     root = Path(folder)
     manifest_path = root / "manifest.json"
     if not manifest_path.is_file():
-        raise InputError(folder, "has no manifest.json, so it is no whole output folder", "build it again")
+        raise InputError(folder, "has no manifest.json: dialmill didn't make it, or the run that made it didn't finish", "build it again")
     findings = Findings()
     shape = validate_file(manifest_path, "manifest")
     findings.add(shape)

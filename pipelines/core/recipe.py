@@ -54,7 +54,7 @@ class Recipe:
     fractions: Annotated[
         dict[str, Annotated[float, Meta(ge=0)]],
         Meta(
-            description="the shares of the splits, where they go by hash; what they sum up to is the whole",
+            description="the share of each split, where splits are made by hash; shares needn't sum up to 1, they are divided by their sum",
             examples=[{"train": 0.7, "valid": 0.1, "test": 0.2}],
             extra={"unit": "share of dialogues", "needs": {"splits": ("auto", "hash")}},
         ),
@@ -76,7 +76,8 @@ class Recipe:
     train_size: Annotated[
         Size | dict[str, Size] | None,
         Meta(
-            description="at most this many training dialogues (in each group): a number, one number for each group that is named, or none for all",
+            description="at most this many training dialogues in each group: one number for all groups; or numbers for groups by name, as "
+            "train_size.hotel=200, where groups without a number have no limit; or none for no limit",
             examples=[{"hotel": 200}],
             extra={"unit": "dialogues", "needs": {"splits": ("auto", "official", "hash")}},
         ),
@@ -107,7 +108,8 @@ class Recipe:
     ] = None
     # filters
     domains: Annotated[
-        list[str], Meta(description="only dialogues about nothing but these domains; empty takes all", examples=[["hotel", "restaurant"]])
+        list[str],
+        Meta(description="only dialogues whose domains are all among these; empty takes every dialogue", examples=[["hotel", "restaurant"]]),
     ] = field(default_factory=list)
     single_domain: Annotated[bool, Meta(description="only dialogues about one domain")] = False
     min_turns: Annotated[
@@ -134,7 +136,7 @@ class Recipe:
     perturbations: Annotated[
         dict[str, str],
         Meta(
-            description="the suites that can be made: a name, and the perturbers of the suite as --with takes them",
+            description="the perturbed suites that can be made: NAME=PERTURBERS, as `dialmill perturb --with` takes them; suites says which are made",
             examples=[{"noisy": "typos:rate=0.3"}],
         ),
     ] = field(default_factory=dict)
@@ -187,7 +189,14 @@ class Recipe:
             extra={"unit": "share of dialogues"},
         ),
     ] = 0.1
-    hard_threshold: Annotated[float, Meta(description="test dialogues of a difficulty above this are in test_hard", examples=[3.0])] = 2.5
+    hard_threshold: Annotated[
+        float,
+        Meta(
+            description="test dialogues whose difficulty is above this are in test_hard; the scale goes from 1 (easy) to 5, and each reason (values "
+            "lost or changed, many edits on keywords, rare words, long turns, ...) adds 1",
+            examples=[3.0],
+        ),
+    ] = 2.5
     hard_baselines: Annotated[
         list[str],
         Meta(
@@ -323,7 +332,7 @@ class Recipe:
         plan = self.suite_plan()
         if not plan:
             for key in ("variants", "perturbed_splits", "donors_from", "keep_audio"):
-                yield key, "no perturbed suite is made (suites)"
+                yield key, "this run makes no perturbed suite; name one with suites=standard,NAME"
         elif all(any(key.rpartition(".")[0] == suite.name for key in self.suite_variants) for suite in plan):
             for key in ("variants", "perturbed_splits"):
                 yield key, "suite_variants says it for every suite"

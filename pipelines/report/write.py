@@ -66,7 +66,9 @@ def write(folder: str, scores: Sequence[str] = ()) -> str:
         return f"{folder}.{REPORT}"
     path = files.join(folder, MANIFEST)
     if files.size(path) is None:
-        raise InputError(folder, "has no manifest.json, so it is no whole output folder", "name a folder made by `dialmill build`")
+        raise InputError(
+            folder, "has no manifest.json: dialmill didn't make it, or the run that made it didn't finish", "name a folder made by `dialmill build`"
+        )
     content = files.read_bytes(path)
     try:
         manifest = json.loads(content)

@@ -52,7 +52,9 @@ class Flows(Source):
     name = "flow"
     language = "zh, en"
     licence = "Apache-2.0"
-    about = "dialogue flows (YAML or JSON), of which dialogues are walked, and agent logs in the form of CGoDial's flow-based part"
+    about = (
+        "files that describe a dialogue flow (YAML or JSON), from which dialogues are generated; agent logs in the form of CGoDial's flow-based part"
+    )
     kinds = (FileKind("flow", ({"flow": ANY, "start": ANY, "nodes": ANY},)),)
 
     def __init__(self, size: Callable[[str, str], int | None] | None = None) -> None:

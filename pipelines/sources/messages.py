@@ -45,7 +45,7 @@ class Messages(Source):
     name = "messages"
     language = "en, zh, und"
     licence = "your own"
-    about = "chat messages: OpenAI JSON lines, ShareGPT, runs of tau-bench and tau2; tool calls and the like are carried through"
+    about = "chat messages: OpenAI JSON lines, ShareGPT, runs of tau-bench and tau2; tool calls and instructions are kept as they are"
 
     def role(self, path: str, head: str) -> Role | None:
         if not path.endswith(_ENDINGS):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,7 @@ from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.registry import parse
 from dialmill.perturbers.core.rng import key_number
 from dialmill.perturbers.sentence import GENERAL, as_dialogue
-from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.core.errors import DialmillError, InputError, UsageError
 from dialmill.pipelines.core.stage import Reject
 from dialmill.schemas import Dialogue, Edit, Span, Step, Turn
 from dialmill.schemas.dialogue import STANDARD
@@ -61,10 +63,10 @@ def noise(
         slots: the slot values that the user means (slot -> value, or values). Perturbers protect them where they find them in the text, and their
             spans are followed.
         seed: any integer; the same seed gives the same text for ever.
-        language: "en", "zh", or another code, whose text comes back unchanged: no rule knows it. None tells it from the text, which for one or two
-            words in Latin letters is a guess at English.
-        domain: the domain of the slots, which some perturbers go by ("hotel", "restaurant").
-        variant: which of several variants, from 0.
+        language: "en" or "zh". Text in any other language comes back unchanged. None finds the language out from the text; one or two words in Latin
+            letters are taken for English.
+        domain: the domain of the slots ("hotel", "restaurant"); some perturbers choose their words by it.
+        variant: the number of the variant, from 0: each number gives another text.
 
     Returns:
         The text with its spans and edits; unchanged, with the reason in `skipped`, where nothing can be done. Perturbers that insert turns
@@ -118,12 +120,12 @@ def read(path: Paths, format: str | None = None, rejects: Rejects | None = None,
     Args:
         path: a file, a zip or a folder (searched for files of a known format), or several.
         format: the name of the format (`list_sources`); None tells it apart.
-        rejects: where records go that can't be used: a list, which grows while the dialogues are read, or a function. Without it the first such
-            record is an error.
+        rejects: a list to which records that can't be used are added while the dialogues are read, or a function that is called with each of them.
+            Without it the first such record raises an error.
         map: of one's own data, our name of a field -> yours, such as ``{"text": "utterance", "id": "call"}``.
 
     Returns:
-        An iterator of dialogues, each once, with its official split where a list names it.
+        An iterator of dialogues. Each comes once, and has a `split` where the corpus' own lists of splits name it.
 
     Raises:
         DialmillError: there is nothing to read, or a file is damaged; says which, where, and what to do. Without `rejects` also while iterating,
@@ -136,7 +138,15 @@ def read(path: Paths, format: str | None = None, rejects: Rejects | None = None,
     """
     from dialmill.pipelines.sources.corpus import open_corpus
 
-    return open_corpus(_paths("path", path), format, _rejected(rejects), map)
+    with _errors_in_python():
+        found = open_corpus(_paths("path", path), format, _rejected(rejects), map)
+    return _told(found)
+
+
+def _told(dialogues: Iterator[Dialogue]) -> Iterator[Dialogue]:
+    """The dialogues; what is wrong with a file that is read later is told as what is wrong with the first."""
+    with _errors_in_python():
+        yield from dialogues
 
 
 def _rejected(rejects: Rejects | None) -> Callable[[Reject], None]:
@@ -160,14 +170,15 @@ def perturb(
     """Variants of dialogues, as `dialmill perturb` makes them.
 
     Args:
-        dialogues: dialogues, or sentences (each a dialogue of one user turn); one, or any number. They are taken one at a time, but all at once
-            where the perturber learns from them before it starts: paraphrases from other dialogues' wording, speech from their length.
+        dialogues: one dialogue or sentence, or any number of them; a sentence is a dialogue of one user turn. They are read one at a time. Perturbers
+            that learn from all dialogues before they start hold all of them in memory: `paraphrase` and its kin, `speech` with a level to tune.
         perturber: a name with options ("typos:rate=0.1"), several chained by "+", or a perturber; `name=` among the options names the suite.
-        seed: the run seed, any integer; a dialogue's variant depends on it, on its `source_id` and on nothing else in the input.
-        variants: variants of each dialogue, at least 1. They differ from their source and from each other wherever the perturber can.
+        seed: any integer. A variant depends on the seed, the dialogue and its `source_id`, and not on the dialogues beside it.
+        variants: how many variants of each dialogue, at least 1. They differ from the source and from each other where the perturber finds a way.
 
     Returns:
-        An iterator of `variants` new records for each dialogue, in order. What was left alone, and why, is in the last steps of their lineage.
+        An iterator of new records, `variants` for each dialogue, in the order of the dialogues. The last steps of a record's lineage say which turns
+        were left as they were, and why.
 
     Raises:
         TypeError: something is neither a Dialogue nor a str.
@@ -257,7 +268,8 @@ def build(
         input: files, zips and folders of a published corpus.
         output: the output folder; it is written completely or not at all.
         seed: the run seed, up to 64 bits.
-        set: keys of the recipe (`--set`), such as ``{"suites": ["standard", "typos"], "few_shot": 0}``; None as a value means none.
+        set: keys of the recipe (`--set`), such as ``{"suites": ["standard", "typos"], "few_shot": 0}``. A key whose value is None is set to
+            none, as by `--set limit=none`: no limit, no bound.
         recipe: a YAML file whose keys replace those of the benchmark's own recipe.
         format: the name of the input's format; None tells it apart.
         overwrite: replace what a former run left in the output folder.
@@ -283,10 +295,43 @@ def build(
 
     if benchmark not in registry.names():
         raise UsageError(f"there is no benchmark {benchmark!r}; the known ones are: {', '.join(registry.names())}")
-    chosen = registry.load_recipe(benchmark, None if recipe is None else os.fspath(recipe), _settings(set or {}))
-    exports = [export] if isinstance(export, str) else export
-    job = pipeline.make_job(chosen, _paths("input", input), os.fspath(output), seed, format, overwrite, allow_missing, map, exports)
-    return pipeline.run(job, options, quiet=quiet)
+    with _errors_in_python():
+        chosen = registry.load_recipe(benchmark, None if recipe is None else os.fspath(recipe), _settings(set or {}))
+        exports = [export] if isinstance(export, str) else export
+        job = pipeline.make_job(chosen, _paths("input", input), os.fspath(output), seed, format, overwrite, allow_missing, map, exports)
+        return pipeline.run(job, options, quiet=quiet)
+
+
+#: Options of the command line that are switches here, and such words of an error as name one.
+_SWITCHES = frozenset({"allow_missing", "overwrite", "official_compat", "quiet"})
+_FLAG = re.compile(
+    r"--map (?P<pairs>\w+=[\w|]+(?:,\w+=[\w|]+)*)|--set (?P<key>[\w.]+)=(?P<value>[^\s,;)]+)"
+    r"|--(?P<name>allow-missing|export|format|gold|input|map|metrics|official-compat|output|overwrite|predictions|quiet|recipe|seed|set|split|suite)\b"
+)
+
+
+@contextmanager
+def _errors_in_python() -> Iterator[None]:
+    """Errors name arguments of the functions here where those of the command line name its options."""
+    try:
+        yield
+    except DialmillError as error:
+        told = _FLAG.sub(_argument, str(error))
+        if told == str(error):
+            raise
+        if isinstance(error, InputError):
+            raise InputError(error.path, _FLAG.sub(_argument, error.problem), _FLAG.sub(_argument, error.remedy)) from error
+        raise (UsageError if isinstance(error, UsageError) else DialmillError)(told) from error
+
+
+def _argument(flag: re.Match[str]) -> str:
+    if flag["pairs"]:
+        pairs = (pair.split("=") for pair in flag["pairs"].split(","))
+        return "map={" + ", ".join(f'"{ours}": "{yours}"' for ours, yours in pairs) + "}"
+    if flag["key"]:
+        return f'set={{"{flag["key"]}": {flag["value"]}}}'
+    name = flag["name"].replace("-", "_")
+    return f"{name}=True" if name in _SWITCHES else f"{name}="
 
 
 def score(
@@ -305,14 +350,14 @@ def score(
     """Scores predictions with a benchmark's own metrics, as `dialmill score` does.
 
     Args:
-        benchmark: a benchmark that has a scorer, "cross-lingual", "disentanglement", or "wer" (which takes no predictions).
+        benchmark: the name of a benchmark, or "cross-lingual", "disentanglement" or "wer" (which takes no predictions).
         gold: the gold labels: an output folder, or a folder in the layout of the official release.
-        predictions: a file or folder of each system; several are ranked.
-        suite: a suite, or "all" for robustness against the clean one; None scores what the predictions are about.
+        predictions: the file or folder of a system's predictions, or several; the table compares the systems.
+        suite: the name of a suite, or "all", which compares every suite with the clean one. None scores the suites that the predictions are about.
         split: the split that the predictions are about, None for test.
         seed, samples: of the bootstrap, which gives the intervals.
-        metrics: those of the table of systems by suites (`comparison`): names, several in one text with commas between; none takes the first that
-            systems are ranked by.
+        metrics: the metrics of the table of systems and suites (`comparison`): a list of names, or one text with commas. Without any, the benchmark's
+            first.
         official_compat: compute the metrics exactly as the published scorer does, known errors included.
         database: a folder of DOMAIN_db.json files, for Inform and Success by entities.
 
@@ -333,7 +378,8 @@ def score(
     settings = Settings(os.fspath(gold), split, official_compat, None if database is None else os.fspath(database))
     named = [metrics] if isinstance(metrics, str) else metrics
     wanted = [name.strip() for one in named for name in one.split(",") if name.strip()]
-    return scores.score(benchmark, settings, _paths("predictions", predictions), suite, seed, samples, wanted)
+    with _errors_in_python():
+        return scores.score(benchmark, settings, _paths("predictions", predictions), suite, seed, samples, wanted)
 
 
 def list_perturbers() -> dict[str, dict[str, Any]]:

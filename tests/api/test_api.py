@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +303,19 @@ def test_the_lists_are_those_of_the_command() -> None:
 def test_every_name_is_documented() -> None:
     assert len(set(dm.__all__)) == len(dm.__all__)
     assert all((getattr(dm, name).__doc__ or "").strip() for name in dm.__all__)
+
+
+def test_errors_name_arguments_and_no_options_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("nr,sprecher,satz\n1,kunde,Guten Tag\n", "utf-8")
+    (tmp_path / "names.jsonl").write_text('{"id": "a", "turns": [{"speaker": "Xu", "text": "hi there"}, {"speaker": "Yo", "text": "ho"}]}\n', "utf-8")
+    tries: dict[str, Callable[[], object]] = {
+        "allow_missing=True": lambda: dm.build("splits", input=tmp_path / "gone", output=tmp_path / "out"),
+        "format=": lambda: list(dm.read(tmp_path / "own.csv")),
+        'map={"user": "NAME", "system": "NAME"}': lambda: list(dm.read(tmp_path / "names.jsonl")),
+        "what can be is: ": lambda: dm.score("user-acts", gold=tmp_path),
+        "metrics=": lambda: dm.score("wer", gold=tmp_path, metrics="jga"),
+    }
+    for said, tried in tries.items():
+        with pytest.raises(dm.DialmillError) as caught:
+            tried()
+        assert said in str(caught.value) and "--" not in str(caught.value)

@@ -314,7 +314,7 @@ def test_rows_of_parquet(tmp_path: Path) -> None:
         ("cut.json", b'{"D1.json": {"log": [{"te', "is cut off"),
         ("binary.json", b"\x89PNG\0\0", "is binary"),
         ("latin.json", b'{"a": "caf\xe9"}', "is not UTF-8"),
-        ("odd.json", b'{"a": 1}', "is of no known kind; name one with --schema: cgodial-fbd"),
+        ("odd.json", b'{"a": 1}', "is of no known kind; name one with --schema: "),
         ("number.json", b"3", "is of no known kind"),
         ("list.json", b"[1]", "is of no known kind"),
         ("empty.parquet", b"", "is empty"),
@@ -401,3 +401,12 @@ def test_a_kind_may_be_exact_and_look_below_any_key() -> None:
         assert by_content((below,), other, lines=False) is None
     nested = FileKind("nested", ([[{"speaker": ANY}]],))
     assert by_content((nested,), [[], [{"speaker": "U"}]], lines=False) == "nested", "an array that holds nothing tells nothing"
+
+
+def test_a_fault_that_all_lines_have_is_told_three_times(tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text("{bad\n" * 30 + '{"dialogue_id": 1}\n', "utf-8")
+    report = validate_file(path, "dialogue", limit=100)
+    told = str(report).splitlines()
+    assert sum("is not JSON" in line for line in told) == 3 and f"{path}: and the same in 27 more lines" in told
+    assert any("line 31" in line for line in told) and report.count > 30

@@ -50,7 +50,9 @@ _ATTEMPTS = 20
 
 class NoesisAdvising(Noesis):
     name = "noesis-advising"
-    about = "DSTC7 Task 1 and DSTC8 Track 2, Advising: the advisor's next utterance among candidates, in many wordings"
+    about = (
+        "DSTC7 Task 1 and DSTC8 Track 2, Advising: choose the advisor's next utterance among candidates; conversations come in several paraphrases"
+    )
 
     def scorer(self) -> type[Scorer]:
         return _Scorer
@@ -61,7 +63,7 @@ class NoesisAdvising(Noesis):
     def check(self, job: Job) -> None:
         for one in job.inputs:
             if one.source != "advising":
-                raise InputError(one.shown, f"is of {one.source}, and noesis-advising reads advising conversations", "see data/advising")
+                raise InputError(one.shown, f"holds {one.source} data, and noesis-advising reads advising conversations", "see data/advising")
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         recipe = job.recipe

@@ -48,7 +48,7 @@ from dialmill.schemas.kinds import ANY, FileKind
 
 class CgodialFbd(Benchmark):
     name = "cgodial-fbd"
-    about = "CGoDial, flow-based: dialogues along the tree of a flow, the user node to be recognised from noisy speech"
+    about = "CGoDial, flow-based: dialogues that follow a flow; the task is to tell from noisy speech which node of the flow the user is at"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
     task_categories, task_ids = ("text-classification",), ("intent-classification",)
@@ -72,7 +72,7 @@ class CgodialFbd(Benchmark):
         needs_written(self.name, job.recipe)
         for one in job.inputs:
             if one.source not in ("flow", "dialmill"):
-                raise InputError(one.shown, f"is of {one.source}, and cgodial-fbd reads dialogue flows and agent logs", "see data/flow")
+                raise InputError(one.shown, f"holds {one.source} data, and cgodial-fbd reads dialogue flows and agent logs", "see data/flow")
 
     def source(self, source: Source, recipe: Recipe) -> Source:
         # Walks are made to order: the sizes say how many of each flow, more than its file asks for as well.

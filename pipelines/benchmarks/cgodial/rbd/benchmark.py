@@ -63,7 +63,7 @@ class CgodialRbd(Benchmark):
     def check(self, job: Job) -> None:
         for one in job.inputs:
             if one.source != "ecd":
-                raise InputError(one.shown, f"is of {one.source}, and cgodial-rbd reads the E-commerce Dialogue Corpus", "see data/ecd")
+                raise InputError(one.shown, f"holds {one.source} data, and cgodial-rbd reads the E-commerce Dialogue Corpus", "see data/ecd")
 
     def assess(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
         assert isinstance(recipe, RetrievalRecipe)

@@ -67,7 +67,7 @@ class CgodialSbd(Benchmark):
         needs_written(self.name, job.recipe)
         for one in job.inputs:
             if one.source != "risawoz":
-                raise InputError(one.shown, f"is of {one.source}, and cgodial-sbd reads RiSAWOZ", "see data/risawoz")
+                raise InputError(one.shown, f"holds {one.source} data, and cgodial-sbd reads RiSAWOZ", "see data/risawoz")
 
     def inserter(self, recipe: Recipe) -> Perturber | None:
         assert isinstance(recipe, SlotRecipe)
