@@ -156,7 +156,8 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
     stages: dict[str, Stage] = {"assigning splits": AssignSplit(recipe, benchmark.takes_records)}
     if inserter is not None:
         stages["inserting turns"] = InsertTurns(inserter, seed, params[STANDARD])
-    stages["perturbing"] = Perturb(recipe, seed, params, folder)
+    needing = frozenset(name for name, source in job.sources.items() if source.values_needed)
+    stages["perturbing"] = Perturb(recipe, seed, params, folder, needing)
     if recipe.typography == "join":
         stages["joining tokens"] = JoinTokens(seed, params)
     return StageChain(

@@ -46,6 +46,8 @@ class Source(ABC):
     kinds: ClassVar[tuple[FileKind, ...]] = ()
     #: Whether it takes files of no particular release ("User: ..." lines): another source that knows a file, a plug-in's too, goes first.
     generic: ClassVar[bool] = False
+    #: Whether its dialogues are nothing without their guarded values: a variant that hits one is rejected.
+    values_needed: ClassVar[bool] = False
 
     def chosen(self, fields: Mapping[str, str]) -> Source:
         """The source as it is when the user names it (`--format`), with the user's own names of fields (`--map`).

@@ -19,6 +19,7 @@ _BUILT_IN = {
     "promptfoo": "promptfoo:PromptfooExporter",
     "rasa": "rasa:RasaExporter",
     "sgd": "sgd:SchemaGuidedExporter",
+    "tau2": "tau2:Tau2Exporter",
 }
 
 REGISTRY: Registry[type[Exporter]] = Registry(

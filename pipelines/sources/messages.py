@@ -70,12 +70,12 @@ class Messages(Source):
         for place, raw in rows:
             inner = _simulations(raw) if len(rows) == 1 else None
             if inner is None:
-                yield _id(raw) or f"{file_name(path)}:{place}", "dialogue", raw
+                yield run_id(raw) or f"{file_name(path)}:{place}", "dialogue", raw
             elif not inner:
                 raise InputError(path, "holds no simulation", "of results in a folder, name the files of the folder simulations")
             else:
                 for number, run in enumerate(inner):
-                    yield _id(run) or f"{file_name(path)}#{number}", "dialogue", run
+                    yield run_id(run) or f"{file_name(path)}#{number}", "dialogue", run
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         data = dialogue_data(pieces)
@@ -83,32 +83,47 @@ class Messages(Source):
         holder = _holder(record)
         messages = take(record, holder, list)
         raws = _RAW_LIST.decode(_RAW_RECORD.decode(data)[holder])
-        speakers = [_speaker(message, f"{holder}[{number}]") for number, message in enumerate(messages)]
-        texts = [text_of(message) if speaker != "other" else None for message, speaker in zip(messages, speakers, strict=True)]
-        if not any(text is not None and speaker == "user" for text, speaker in zip(texts, speakers, strict=True)):
-            raise RecordError("empty_dialogue", f"no message of {holder} is a user's text")
-        language = language_of(" ".join(filter(None, texts)))
-        values = _passed(messages, record)
-        guard = Guard(_read_by_tools(messages, record), shapes=False, anywhere=True)
-        turns = []
-        for number, (message, raw, speaker, text) in enumerate(zip(messages, raws, speakers, texts, strict=True)):
-            role, payload = _role(message), bytes(raw).decode()
-            if text is None:
-                turns.append(Turn(number, "other", "", role=role, payload=payload))
-            else:
-                low = text.lower()
-                claims = [claim for claim in values if claim.value.lower() in low] if speaker == "user" else []
-                turn = Turn(number, speaker, text, spans=settle(text, claims, language).spans, role=role, payload=payload)
-                turns.append(guard.turn(turn) if speaker == "user" else turn)
+        language, turns = turns_of(messages, raws, holder, _actions(record))
         rest = {name: raw for name, raw in _RAW_RECORD.decode(data).items() if name != holder}
         return Dialogue(
             dialogue_id=source_id,
             source=self.name,
             source_id=source_id,
             language=language,
-            turns=tuple(turns),
+            turns=turns,
             payload=msgspec.json.encode(rest).decode() if rest else None,
         )
+
+
+def turns_of(messages: Sequence[Any], raws: Sequence[msgspec.Raw], where: str, actions: Sequence[Any]) -> tuple[str, tuple[Turn, ...]]:
+    """The language and the turns of a chat.
+
+    Args:
+        messages, raws: its messages, parsed and as they are.
+        where: what errors call their list.
+        actions: calls of tools beside those in the messages, whose values are guarded too: those that solve the task.
+
+    Raises:
+        RecordError: a message is none, or none is a user's text.
+    """
+    speakers = [_speaker(message, f"{where}[{number}]") for number, message in enumerate(messages)]
+    texts = [text_of(message) if speaker != "other" else None for message, speaker in zip(messages, speakers, strict=True)]
+    if not any(text is not None and speaker == "user" for text, speaker in zip(texts, speakers, strict=True)):
+        raise RecordError("empty_dialogue", f"no message of {where} is a user's text")
+    language = language_of(" ".join(filter(None, texts)))
+    values = _passed(messages, actions)
+    guard = Guard(_read_by_tools(messages, actions), shapes=False, anywhere=True)
+    turns = []
+    for number, (message, raw, speaker, text) in enumerate(zip(messages, raws, speakers, texts, strict=True)):
+        role, payload = _role(message), bytes(raw).decode()
+        if text is None:
+            turns.append(Turn(number, "other", "", role=role, payload=payload))
+        else:
+            low = text.lower()
+            claims = [claim for claim in values if claim.value.lower() in low] if speaker == "user" else []
+            turn = Turn(number, speaker, text, spans=settle(text, claims, language).spans, role=role, payload=payload)
+            turns.append(guard.turn(turn) if speaker == "user" else turn)
+    return language, tuple(turns)
 
 
 def _holder(record: Any) -> str:
@@ -153,7 +168,7 @@ class _Named(msgspec.Struct):
 _NAMED = msgspec.json.Decoder(_Named)
 
 
-def _id(raw: bytes) -> str:
+def run_id(raw: bytes) -> str:
     """The id that a record has, of a run its task and trial; "" for none."""
     try:
         named = _NAMED.decode(raw)
@@ -179,10 +194,10 @@ def _speaker(message: Any, where: str) -> Speaker:
     return "other" if role.strip().casefold() in _INSTRUCTING else speaker_of(role) or "other"
 
 
-def _passed(messages: Sequence[dict[str, Any]], record: dict[str, Any]) -> list[Claim]:
+def _passed(messages: Sequence[dict[str, Any]], actions: Sequence[Any]) -> list[Claim]:
     """What the calls of tools pass on, and the actions that solve a task: each value once, under the function and the argument that have it first."""
     found: dict[str, Claim] = {}
-    for call in [*(call for message in messages for call in _list(message.get("tool_calls"))), *_actions(record)]:
+    for call in [*(call for message in messages for call in _list(message.get("tool_calls"))), *actions]:
         called = call.get("function", call) if isinstance(call, dict) else None
         if not isinstance(called, dict):
             continue
@@ -198,9 +213,9 @@ def _passed(messages: Sequence[dict[str, Any]], record: dict[str, Any]) -> list[
     return list(found.values())
 
 
-def _read_by_tools(messages: Sequence[dict[str, Any]], record: dict[str, Any]) -> Iterator[str]:
+def _read_by_tools(messages: Sequence[dict[str, Any]], actions: Sequence[Any]) -> Iterator[str]:
     """Every text that a tool was called with in a run, or has to be."""
-    for passed in arguments([[message.get("tool_calls") for message in messages], _actions(record)]):
+    for passed in arguments([[message.get("tool_calls") for message in messages], list(actions)]):
         yield from leaves(passed)
 
 

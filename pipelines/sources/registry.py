@@ -28,6 +28,7 @@ _BUILT_IN = {
     "risawoz": "risawoz:RiSAWOZ",
     "sgd": "sgd:SchemaGuided",
     "taskmaster": "taskmaster:Taskmaster",
+    "tau2": "tau2:Tau2",
     "transcript": "transcript:Transcript",
     "ubuntu_irc": "ubuntu_irc:UbuntuIrc",
     "woz20": "woz20:Woz20",

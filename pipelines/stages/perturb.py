@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dialmill.perturbers import Perturber, Skipped, Suite
+from dialmill.perturbers.core import protected
 from dialmill.perturbers.core.contract import Variant, draw_variants
 from dialmill.perturbers.core.graphemes import shortened
 from dialmill.perturbers.core.progress import advance
@@ -32,12 +33,13 @@ class Perturb(Stage):
         seed: the seed of the run.
         params: the lineage options of each suite.
         folder: the output folder, where suites of speech leave their audio.
+        needing: the names of the sources whose guarded values have to stay.
     """
 
     tags = ("out",)
 
-    def __init__(self, recipe: Recipe, seed: int, params: Mapping[str, Params], folder: str) -> None:
-        self.recipe, self.seed, self.params, self.folder = recipe, seed, params, folder
+    def __init__(self, recipe: Recipe, seed: int, params: Mapping[str, Params], folder: str, needing: frozenset[str] = frozenset()) -> None:
+        self.recipe, self.seed, self.params, self.folder, self.needing = recipe, seed, params, folder, needing
 
     def setup(self) -> None:
         self.suites: list[Suite] | None = None
@@ -59,6 +61,8 @@ class Perturb(Stage):
             counted.entered += 1
             counted.made += count - 1
             for variant, made in enumerate(made_variants(perturber, source, self.seed, count)):
+                if isinstance(made, Variant) and source.source in self.needing and (hit := value_hit(source, made.record)) is not None:
+                    made = Skipped(f"value_hit: {hit}")
                 if isinstance(made, Skipped):
                     reason, _, evidence = made.reason.partition(": ")
                     self.counters.reject(name, reason)
@@ -104,6 +108,15 @@ class Perturb(Stage):
         for reason in unchanged:
             self.counters.reject(f"{suite} turns", reason)
         counted.out += users - len(unchanged)
+
+
+def value_hit(source: Dialogue, made: Dialogue) -> str | None:
+    """The first guarded value of a dialogue that a variant hasn't as it was, None where all are there."""
+    own = (turn for turn in made.turns if not turn.inserted)
+    for before, after in zip(source.turns, own, strict=False):
+        if before.exact and (value := protected.lost(before.utterance, after.utterance, before.exact)) is not None:
+            return value
+    return None
 
 
 def made_variants(perturber: Perturber, source: Dialogue, seed: int, count: int) -> Iterable[Variant | Skipped]:

@@ -152,6 +152,15 @@ class TestMessages(SourceContract):
     task_oriented = slots = domains = official_splits = False
 
 
+class TestTau2(SourceContract):
+    """Tasks with a recorded history; no labels but the values that their actions need."""
+
+    name = "tau2"
+    corpus = DATA / "tau2"
+    dialogues = 20
+    task_oriented = official_splits = False
+
+
 class TestPlain(SourceContract):
     """One's own data; who speaks when is as the data say."""
 
