@@ -19,7 +19,7 @@ Engine = Literal["auto", "audio", "text"]
 MIX = ("white", "pink", "babble")
 LANGUAGES = frozenset({"en", "zh"})
 #: Raised whenever the output changes; and the name of the step in lineages and keys.
-VERSION = 3
+VERSION = 4
 STEP = f"speech@{VERSION}"
 
 Options = TypeVar("Options", bound="SpeechOptions")

@@ -10,8 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dialmill.perturbers.core.contract import DialoguePerturber, Perturber, PerturbResult, variant_of
+from dialmill.perturbers.core.contract import DialoguePerturber, Perturber, PerturbResult, PoolRequest, variant_of
 from dialmill.perturbers.core.events import SpokenTurn
+from dialmill.perturbers.core.options import state
+from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.speech import conditions, confusion, tuning
 from dialmill.perturbers.speech.align import apply_changes
@@ -23,6 +25,7 @@ from dialmill.perturbers.speech.noise import check_recordings, noise_name
 from dialmill.perturbers.speech.options import LANGUAGES, MIX, VERSION, SpeechOptions
 from dialmill.perturbers.speech.plan import Plan, audio_missing, audio_plan, make_plan, resolved, wants_audio
 from dialmill.perturbers.speech.speakable import speakable, words
+from dialmill.perturbers.speech.turns import SpokenTurns, said_by_users
 from dialmill.perturbers.speech.wer import errors
 from dialmill.schemas import Dialogue, SkippedTurn, Turn
 
@@ -44,6 +47,7 @@ class Speech(SpeechOptions, DialoguePerturber):
     name: ClassVar[str] = "speech"
     version: ClassVar[int] = VERSION
     languages: ClassVar[frozenset[str]] = LANGUAGES
+    pool: PoolFile | None = state(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,6 +74,13 @@ class Speech(SpeechOptions, DialoguePerturber):
     def params(self) -> dict[str, Any]:
         """The options as they came out on this machine (engines with their versions, SNRs), without those that name places on it."""
         return dict(_params(self))
+
+    @property
+    def pools(self) -> tuple[PoolRequest, ...]:
+        return (PoolRequest(SpokenTurns(), "input"),) if self.engine != "audio" else ()
+
+    def with_pools(self, pools: Mapping[tuple[str, str], PoolFile]) -> Speech:
+        return replace(self, pool=pools.get((SpokenTurns.name, "input")))
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
         spoken = {turn.turn: words(turn.utterance, dialogue.language) for turn in dialogue.turns if turn.speaker == "user"}
@@ -108,7 +119,7 @@ class Speech(SpeechOptions, DialoguePerturber):
 
     def _simulated(self, language: str, turns: Sequence[Turn], key: tuple[object, ...]) -> dict[int, Turn]:
         """The turns with errors drawn from the ASR error simulator."""
-        model = confusion.load(self.model, language)
+        model = _simulator(self.model, language, self.pool)
         done = {}
         for turn in turns:
             said = words(turn.utterance, language)
@@ -153,6 +164,12 @@ class Speech(SpeechOptions, DialoguePerturber):
             return ()
         missing = {language: audio_missing(self, language) for language in sorted(self.languages & set(languages))}
         return tuple(f"no audio path for {one!r} here, so the ASR error simulator makes its errors ({why})" for one, why in missing.items() if why)
+
+
+@lru_cache(maxsize=8)
+def _simulator(model: str, language: str, pool: PoolFile | None) -> confusion.Model:
+    """The ASR error simulator, with what the input's users say if that is known."""
+    return confusion.load(model, language) if pool is None else confusion.load(model, language).for_input(*said_by_users(pool, language))
 
 
 def _reasons(plan: Plan, transcribed: Mapping[int, Transcribed], key: tuple[object, ...]) -> tuple[str, ...]:

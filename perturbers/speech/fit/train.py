@@ -21,12 +21,17 @@ from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech.align import Op, align
 from dialmill.perturbers.speech.chinese import everyday, segments
-from dialmill.perturbers.speech.confusion import Learned, Model, write_model
+from dialmill.perturbers.speech.confusion import Model, write_model
+from dialmill.perturbers.speech.english import ranks, tables
 from dialmill.perturbers.speech.fit.sentences import sentences, vocabulary
+from dialmill.perturbers.speech.language_model import LanguageModel, packed
+from dialmill.perturbers.speech.learned import Learned
 from dialmill.perturbers.speech.phones import Lexicon, base_cost
-from dialmill.perturbers.speech.speakable import Word, words
+from dialmill.perturbers.speech.speakable import Word, simplified, words
 from dialmill.perturbers.speech.wer import corpus_rate, edit_errors, unify
 
+#: Words up to this class of rarity come with what they are taken for.
+_TABLED = 9
 #: Pairs with more errors than this are hallucinations, not confusions.
 CEILING = 0.8
 #: Classes of rarity, and the power of two that the first begins at: it holds words of at least 1 in 2 ** 7, the last but one of about 1 in 200,000;
@@ -80,20 +85,22 @@ def regions(ops: Sequence[Op]) -> list[list[Op]]:
     return found
 
 
-#: Runs of misrecognised words are told apart up to this length.
-_RUN = 4
 #: Word pairs that were met less often say nothing, and are left out of a model file; and what is met in all texts together, at most.
 _LEAST_PAIRS = 2
 #: Learned words and substitutions are kept from so many times on.
 _LEAST_SAID, _LEAST_SUBSTITUTED = 30, 2
 
 
+#: What comes in by itself is of the first so many classes of rarity.
+_INSERTED = 4
+#: What may be recognised: words of the first so many classes of rarity, and others that were met so often in transcripts and texts.
+_HEARD, _LEAST_MET = 11, 3
 #: Insertions of all pairs are those of an utterance harder than the one that a model starts from, by so many logits.
-_IN_A_HARD_ONE = 0.7
+_IN_A_HARD_ONE = -0.1
 
 
 class _Counts:
-    """What pairs hold: how often each word was said and what was recognised for it, and runs of misrecognised words."""
+    """What pairs hold: how often each word was said and what was recognised for it."""
 
     def __init__(self, language: str) -> None:
         self.language = language
@@ -103,7 +110,6 @@ class _Counts:
         self.wrong: Counter[str] = Counter()
         self.inserted: Counter[str] = Counter()
         self.following: dict[str, Counter[str]] = defaultdict(Counter)
-        self.runs: dict[int, Counter[int]] = defaultdict(Counter)
         self.gaps = self.insertions = 0
         self.misses: list[list[bool]] = []
         self.said: list[list[str]] = []
@@ -127,8 +133,6 @@ class _Counts:
             if i == j:
                 self.insertions += 1
                 self.inserted[self.blank.join(transcribed[k:m])] += 1
-            else:
-                self.runs[min(j - i, _RUN)][m - k - (j - i)] += 1
             if j - i == m - k == 1:
                 self.units[texts[i]][transcribed[k]] += 1
 
@@ -136,19 +140,6 @@ class _Counts:
         """Counts the pairs of words of a text."""
         for one, other in pairwise(["<s>", *words_, "</s>"]):
             self.following[one][other] += 1
-
-    def table(self) -> dict[str, dict[str, float]]:
-        """`Learned.runs`."""
-        if self.language == "zh":
-            # By words there is little else than one for one; what is not heard at all is a little word.
-            total = sum(sum(row.values()) for row in self.runs.values()) or 1
-            gone = sum(row[more] for row in self.runs.values() for more in row if more < 0) / total
-            return {"1": {"-1": round(min(0.3, gone), 4), "0": round(1 - min(0.3, gone), 4)}, "2": {"-1": round(min(0.3, gone), 4), "0": 1.0}}
-        found: dict[str, dict[str, float]] = {}
-        for length, row in sorted(self.runs.items()):
-            total = sum(row.values())
-            found[str(length)] = {str(more): round(count / total, 4) for more, count in sorted(row.items()) if -length <= more <= 2 and count}
-        return found or {"1": {"0": 1.0}}
 
     def spread(self) -> float:
         """`Learned.spread`."""
@@ -159,7 +150,11 @@ class _Counts:
 
 
 def learn(
-    pairs: Sequence[Pair], language: str, about: dict[str, object], texts: Iterable[str] = (), general: Mapping[str, Mapping[str, int]] | None = None
+    pairs: Sequence[Pair],
+    language: str,
+    about: dict[str, object],
+    texts: Iterable[str] = (),
+    general: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Learned:
     """A model from pairs, with its curve.
 
@@ -167,75 +162,106 @@ def learn(
         language: "en" or "zh".
         about: for `Learned.about`.
         texts: of what people say, for the language model alone.
-        general: word -> next word -> count, added to what is counted there.
+        general: word -> next word -> its probability in general text.
     """
     counts = _Counts(language)
     for pair in pairs:
         counts.add(pair)
     for text in texts:
         counts.add_text([word.text for word in words(text, language)])
-    for one, row in (general or {}).items():
-        counts.following[one].update(row)
-    common = _common() if language == "en" else _common_chinese()
+    common = _common() if language == "en" else _common_chinese([pair.said for pair in pairs])
     phones, costs = _phones(counts.units, counts.following, counts.seen, common) if language == "en" else ({}, {})
-    lexicon = Lexicon(phones, costs, ())
+    lexicon = Lexicon(phones, costs, phones)
     sounds = (lambda word: max(1, len(lexicon.phones(word)))) if language == "en" else (lambda word: 2 * len(word))
     learned = Learned(
         language=language,
         about=dict(about),
         words={word: (count, counts.wrong[word]) for word, count in sorted(counts.seen.items()) if count >= _LEAST_SAID},
         units={unit: row for unit, found in sorted(counts.units.items()) if (row := _pruned(found, phones, language))},
-        runs=counts.table(),
         contagion=0.0,
         insertion=round(math.log((counts.insertions + 0.5) / (counts.gaps + 1)) + _IN_A_HARD_ONE, 4),
-        inserted=_inserted(counts),
+        inserted=_inserted(counts, common),
         spread=counts.spread(),
         bigrams=_kept(counts.following, language),
+        general={word: packed(row) for word, row in sorted((general or {}).items())},
         phones=phones,
         costs=costs,
         common=common,
         hardness=_hardness(sounds, common, counts.seen, counts.wrong),
     )
+    if language == "en":
+        near, split = _tables(learned, lexicon)
+        learned = msgspec.structs.replace(learned, near=near, split=split)
     model = Model(learned)
     expected = [[model.logit(word) for word in said] for said in counts.said]
     learned = msgspec.structs.replace(learned, contagion=_contagion(expected, counts.misses))
     return msgspec.structs.replace(learned, curve=curve(learned, [pair.said for pair in pairs]))
 
 
+def _tables(learned: Learned, lexicon: Lexicon) -> tuple[dict[str, str], dict[str, str]]:
+    """`Learned.near` and `Learned.split`, for frequent words."""
+    rarity = {word: place for place, words_ in enumerate(learned.common) for word in words_.split(" ")}
+    model = LanguageModel(learned.general, learned.bigrams, rarity, len(learned.common))
+    frequent = sorted(word for word in learned.phones if rarity.get(word, 99) <= _TABLED or word in learned.words)
+    return tables(frequent, lexicon, ranks(model, lexicon))
+
+
 #: Where errors fall in Chinese, set by hand since there are few pairs: as `Learned` says; function words and what everybody says seldom, rare words
 #: and names often, and spread over the turns.
-_CHINESE = {"hardness": [-3.2, 0.2, 0.6, 2.8, 1.2], "contagion": 0.3, "insertion": -7.0, "spread": 0.45}
+_CHINESE_HARDNESS, _CHINESE_CONTAGION, _CHINESE_INSERTION, _CHINESE_SPREAD = [-6.0, 0.6, 0.3, 7.0, 2.0], 0.4, -9.5, 0.5
+#: What people say to assistants counts so many times as much as other text.
+_OWN = 10
 
 
-def assume_chinese(texts: Sequence[str], about: dict[str, object], general: Mapping[str, Mapping[str, int]]) -> Learned:
+def assume_chinese(
+    texts: Sequence[str], about: dict[str, object], general: Mapping[str, Mapping[str, float]], background: Iterable[str] = ()
+) -> Learned:
     """A Chinese model from texts alone: the language model is counted, where errors fall is set by hand.
 
     Args:
-        texts: of what people say; the curve is measured on them too.
+        texts: of what people say to assistants; the curve is measured on them too.
         about: for `Learned.about`.
-        general: character -> next character -> count, added to what is counted.
+        general: character -> next character -> its probability in general text.
+        background: other texts, for the language model.
     """
-    counts = _Counts("zh")
     said = [words(text, "zh") for text in texts]
+    counts: Counter[tuple[str, str]] = Counter()
     for one in said:
-        counts.add_text([word.text for word in one])
-    for char, row in general.items():
-        counts.following[char].update(row)
+        _count_chinese(counts, [word.text for word in one], _OWN)
+    for text in background:
+        _count_chinese(counts, simplified(text), 1)
+    bigrams: dict[str, dict[str, int]] = defaultdict(dict)
+    for (context, char), count in sorted(counts.items()):
+        # A triple is kept where it is met more often.
+        if count >= (_LEAST_CHARACTERS if len(context) == 1 or context == "<s>" else _LEAST_TRIPLE) and (everyday(char) or char == "</s>"):
+            bigrams[context][char] = count
     learned = Learned(
         language="zh",
         about=dict(about),
         words={},
         units={},
-        runs={"1": {"-1": 0.06, "0": 0.94}, "2": {"-1": 0.1, "0": 0.9}},
-        contagion=float(_CHINESE["contagion"]),  # type: ignore[arg-type]
-        insertion=float(_CHINESE["insertion"]),  # type: ignore[arg-type]
+        contagion=_CHINESE_CONTAGION,
+        insertion=_CHINESE_INSERTION,
         inserted={"的": 4, "了": 3, "呢": 1, "就": 1, "个": 1},
-        spread=float(_CHINESE["spread"]),  # type: ignore[arg-type]
-        bigrams=_kept(counts.following, "zh"),
-        common=_common_chinese(),
-        hardness=list(_CHINESE["hardness"]),  # type: ignore[call-overload]
+        spread=_CHINESE_SPREAD,
+        bigrams=dict(bigrams),
+        general={char: packed(row) for char, row in sorted(general.items())},
+        common=_common_chinese(said),
+        hardness=_CHINESE_HARDNESS,
     )
-    return msgspec.structs.replace(learned, curve=curve(learned, [*said[:500], *(words(text, "zh") for text in sentences("zh", 1000, 7))]))
+    return msgspec.structs.replace(learned, curve=curve(learned, [*said[:500], *(words(text, "zh") for text in sentences("zh", 500, 7))]))
+
+
+#: Pairs and triples of characters that were met less often are left out.
+_LEAST_CHARACTERS, _LEAST_TRIPLE = 4, 8
+
+
+def _count_chinese(counts: Counter[tuple[str, str]], text: Sequence[str], weight: int) -> None:
+    line = ["<s>", *text, "</s>"]
+    for place in range(1, len(line)):
+        counts[line[place - 1], line[place]] += weight
+        if place > 1:
+            counts[line[place - 2] + line[place - 1], line[place]] += weight
 
 
 def _pruned(found: Counter[str], phones: Mapping[str, str], language: str) -> dict[str, int]:
@@ -244,15 +270,18 @@ def _pruned(found: Counter[str], phones: Mapping[str, str], language: str) -> di
     return dict(sorted(kept.items(), key=lambda one: (-one[1], one[0]))[:12])
 
 
-def _inserted(counts: _Counts) -> dict[str, int]:
-    """What may be recognised where nothing was said: the words that were, and the most frequent short ones."""
-    found = Counter({text: count for text, count in counts.inserted.items() if count > 1 and text.count(" ") == 0 and everyday(text)})
-    if counts.language == "en":
-        total: Counter[str] = Counter()
-        for row in counts.following.values():
-            total.update(row)
-        found.update({word: 1 for word, _ in total.most_common(120) if word.isalpha()})
-    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:150])
+def _inserted(counts: _Counts, common: Sequence[str]) -> dict[str, int]:
+    """What may be recognised where nothing was said: the frequent words that were, and the most frequent ones of all."""
+    if counts.language == "zh":
+        found = Counter({text: count for text, count in counts.inserted.items() if count > 1 and len(text) == 1 and everyday(text)})
+        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:20]) or {"的": 4, "了": 3, "呢": 1, "就": 1, "个": 1}
+    frequent = {word for words_ in common[:_INSERTED] for word in words_.split(" ")}
+    found = Counter({text: count for text, count in counts.inserted.items() if count > 1 and text in frequent})
+    total: Counter[str] = Counter()
+    for row in counts.following.values():
+        total.update(row)
+    found.update({word: 1 for word, _ in total.most_common(150) if word in frequent})
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
 def _kept(following: Mapping[str, Counter[str]], language: str) -> dict[str, dict[str, int]]:
@@ -296,13 +325,16 @@ def _phones(
     units: dict[str, Counter[str]], following: dict[str, Counter[str]], seen: Counter[str], common: Sequence[str]
 ) -> tuple[dict[str, str], dict[str, float]]:
     """Pronunciations of the words that can be said or recognised, and the phone costs that the observed substitutions teach."""
-    wanted = set(seen) | {word for others in following.values() for word in others} | vocabulary("en")
+    total: Counter[str] = Counter()
+    for row in following.values():
+        total.update(row)
+    wanted = {word for word, count in total.items() if count >= _LEAST_MET} | vocabulary("en")
     wanted |= {word for row in rows("en", "words") for cell in row for word in cell.split()}
     for row in rows("en", "closed"):
         for text in (row[1], *alternatives(row[2] if len(row) > 2 else "")):
             wanted.update(text.split())
-    # The words of a general vocabulary, some 15,000; rarer ones are hardly ever recognised.
-    wanted |= {word for words_ in common[:-1] for word in words_.split(" ")}
+    # The words of a general vocabulary; rarer ones are hardly ever recognised.
+    wanted |= {word for words_ in common[:_HEARD] for word in words_.split(" ")}
     wanted = {word for word in wanted if word.isalpha() and (len(word) > 1 or word in _LETTERS)}
     dictionary = _dictionary()
     phones = {word: dictionary[word] for word in sorted(wanted) if word in dictionary}
@@ -416,32 +448,38 @@ def _common() -> list[str]:
     return [" ".join(words) for words in classes]
 
 
-def _common_chinese() -> list[str]:
-    """`Learned.common` for Chinese, from jieba's dictionary (MIT): its words of a frequency of 60 and more."""
+#: Names that are met so often in jieba's texts are words like others.
+_FAMOUS = 3_000
+#: What is said so often to assistants is no name, and as frequent as it is there.
+_USED = 5
+
+
+def _common_chinese(said: Sequence[Sequence[Word]] = ()) -> list[str]:
+    """`Learned.common` for Chinese, from jieba's dictionary (MIT): its words of a frequency of 60 and more; what is `said` to assistants is as
+    frequent as it is there."""
     import jieba
 
+    used: Counter[str] = Counter()
+    for one in said:
+        texts = [word.text for word in one]
+        used.update("".join(texts[start:end]) for start, end in pairwise(segments(texts)))
     frequency: dict[str, int] = {}
     with jieba.Tokenizer().get_dict_file() as file:
         for line in file.read().decode("utf-8").splitlines():
-            word, count, _ = line.split(" ")
-            if all("\u4e00" <= char <= "\u9fff" for char in word):
+            word, count, kind = line.split(" ")
+            # Names are rarer than other words of their frequency to whoever doesn't know them.
+            name = kind.startswith(("nr", "ns", "nt", "nz")) and int(count) < _FAMOUS
+            if all("\u4e00" <= char <= "\u9fff" for char in word) and not (name and len(word) > 1 and used[word] < _USED):
                 frequency[word] = int(count)
     every = sum(frequency.values())
+    for word, count in used.items():
+        if count >= _USED and word in frequency:
+            frequency[word] = max(frequency[word], every * count // used.total())
     classes: list[list[str]] = [[] for _ in range(_CLASSES + 1)]
     for word, count in sorted(frequency.items()):
         if count >= 60:
             classes[min(max(0, int(-math.log2(count / every)) - _MOST_FREQUENT), _CLASSES)].append(word)
     return [" ".join(words_) for words_ in classes]
-
-
-def dictionary_bigrams() -> dict[str, dict[str, int]]:
-    """Characters that stand beside each other inside the words of jieba's dictionary, by the roots of the words' frequencies."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    for place, words_ in enumerate(_common_chinese()):
-        for word in words_.split(" "):
-            for one, other in pairwise(word):
-                found[one][other] += max(1, round(2 ** ((_CLASSES - place) / 2)))
-    return {one: dict(row) for one, row in found.items()}
 
 
 def _english() -> Path:
@@ -463,6 +501,11 @@ def _dictionary() -> dict[str, str]:
     return {line[0]: line[1] for line in lines if len(line) == 2 and "(" not in line[0]}
 
 
+def _lines(paths: Iterable[Path]) -> list[str]:
+    """The lines of texts, without empty ones."""
+    return [line for path in paths for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line: ``--pairs FILE --language en --output MODEL.json.gz [--note TEXT]``."""
     parser = argparse.ArgumentParser(prog="python -m dialmill.perturbers.speech.fit.train", description=__doc__)
@@ -472,13 +515,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--texts", action="append", default=[], type=Path, help="a text a line of what people say, for the language model; repeatable"
     )
-    parser.add_argument("--general", type=Path, help='JSON, {"WORD": {"NEXT WORD": COUNT}}: counts for the language model from elsewhere')
+    parser.add_argument("--background", action="append", default=[], type=Path, help="other texts for a Chinese language model; repeatable")
+    parser.add_argument("--general", type=Path, help='JSON, {"WORD": {"NEXT WORD": PROBABILITY}}, of general text (Chinese: of characters)')
     parser.add_argument("--note", default="", help="a line about the pairs, kept in the model")
     given = parser.parse_args(arguments)
     try:
         pairs = read_pairs(given.pairs, given.language) if given.pairs else []
-        texts = [line for path in given.texts for line in path.read_text("utf-8").splitlines() if line.strip()]
-        general = json.loads(given.general.read_text("utf-8")) if given.general else dictionary_bigrams() if given.language == "zh" else {}
+        texts, background = (_lines(paths) for paths in (given.texts, given.background))
+        general = json.loads(given.general.read_text("utf-8")) if given.general else {}
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         raise SystemExit(1) from None
@@ -493,7 +537,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "pairs_wer": round(rate.rate, 4),
         "note": given.note,
     }
-    learned = learn(pairs, given.language, about, texts, general) if pairs else assume_chinese(texts, about, general)
+    learned = learn(pairs, given.language, about, texts, general) if pairs else assume_chinese(texts, about, general, background)
     write_model(learned, given.output)
     print(
         f"{given.output}: {len(pairs)} pairs, WER {rate.rate:.1%}, {len(learned.units)} words substituted, "

@@ -8,7 +8,7 @@ understood" are one. A turn counts once in each version that is scored: `standar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -99,13 +99,27 @@ class FlowScorer(Scorer):
                             if place in places or name not in self.turns:
                                 pairs.append(((name, places.get(place, place), version), node))
             else:
-                for record in read_lines(file, "predictions-labels"):
-                    name, suite, variant = parts(record["dialogue_id"], str(file))
-                    version = ORIGIN if suite == WRITTEN else f"asr_{variant}"
+                predicted = [(*parts(record["dialogue_id"], str(file)), record) for record in read_lines(file, "predictions-labels")]
+                versions = self._versions((name, variant) for name, suite, variant, _ in predicted if suite != WRITTEN)
+                for name, suite, variant, record in predicted:
+                    version = ORIGIN if suite == WRITTEN else versions[name, variant]
                     pairs.append(
                         ((name, record["turn"], version), next((_bare(one) for one in record["labels"] if not one.startswith("intent:")), ""))
                     )
         return unique(pairs, path, "the turn")
+
+    def _versions(self, predicted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """The versions in the log of variants (dialogue, number). A variant in which everything was recognised right is none, so numbers may have
+        gaps, and the log counts those that there are."""
+        numbers: dict[str, set[int]] = {}
+        for name, variant in predicted:
+            numbers.setdefault(name, set()).add(variant)
+        found = {}
+        for name, variants in numbers.items():
+            count = max((len(versions) for *_, versions in self.turns.get(name, ())), default=0)
+            for place, variant in enumerate(sorted(variants)):
+                found[name, variant] = f"asr_{place if len(variants) == count else variant}"
+        return found
 
     def covered(self, guesses: dict[Place, str]) -> list[str]:
         versions = {version for name, _, version in guesses if name in self.turns}
