@@ -326,8 +326,8 @@ def _phones(
 ) -> tuple[dict[str, str], dict[str, float]]:
     """Pronunciations of the words that can be said or recognised, and the phone costs that the observed substitutions teach."""
     total: Counter[str] = Counter()
-    for row in following.values():
-        total.update(row)
+    for others in following.values():
+        total.update(others)
     wanted = {word for word, count in total.items() if count >= _LEAST_MET} | vocabulary("en")
     wanted |= {word for row in rows("en", "words") for cell in row for word in cell.split()}
     for row in rows("en", "closed"):
