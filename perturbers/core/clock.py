@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from dialmill.perturbers.core.protected import ranges, touches
 from dialmill.perturbers.core.surfaces import number_word, parse_time, zh_number
 
 DAY, NOON = 24 * 60, 12 * 60
@@ -83,6 +84,10 @@ def times(text: str, language: str, labelled: Collection[int], forced: Iterable[
         # Most texts have no time; a look for what every time has is ten times as fast as the whole pattern.
         low = text.lower()
         found = _en(text, labelled) if _DIGIT.search(text) or any(cue in low for cue in _CUES) else []
+    if found:
+        # The hours of a time stamp, an address or an identifier are for programs.
+        kept = ranges(text)
+        found = [one for one in found if not touches(kept, one.start, one.end)] if kept else found
     for start, end in forced:
         if not any(one.start < end and start < one.end for one in found):
             time = _bare(text, start, end, labelled)

@@ -21,9 +21,14 @@ from functools import lru_cache
 from dialmill.perturbers.core.graphemes import EMOJI, FLAG, HAN, JAMO, JOINERS, MARKS, TAIL
 
 #: Endings of host and file names; without one of them a full stop inside a word is a missing blank.
-_ENDINGS = "com|org|net|edu|gov|io|co|uk|de|fr|eu|cn|info|biz|app|dev|ai|us|py|js|txt|json|csv|html?|pdf|png|jpe?g|zip|deb|conf|log|sh|exe"
+_ENDINGS = (
+    "com|org|net|edu|gov|io|co|uk|de|fr|eu|cn|info|biz|app|dev|ai|us|py|js|txt|json|csv|html?|pdf|png|jpe?g|gif|svg|zip|tar|t?gz|bz2|xz|rar|7z|deb|rpm|"
+    "iso|conf|cfg|ini|log|sh|bat|exe|dll|md|ya?ml|toml|xml|cpp|java|php|sql|docx?|xlsx?|pptx?|mp[34]|wav|mkv|avi"
+)
 #: What must stand in a text for any of the patterns to match; most turns have none of it, and cost one search.
-_ANY = re.compile(rf"[_@#<>\[\]{{}}`\\/|~^$%&*=]|--\w|\w-\d|[^\W\d_]\d|\d[^\W\d_]|[A-Z0-9]{{5}}|\w\.\w|[{EMOJI}{MARKS}{JOINERS}{JAMO}]")
+_ANY = re.compile(
+    rf"[_@#<>\[\]{{}}`\\/|~^$%&*=]|--\w|\w-\d|[^\W\d_]\d|\d[^\W\d_]|[A-Z0-9]{{5}}|\w\.\w|\w\(\)|(?<!\S)-[A-Za-z]|(?::[0-9A-Fa-f]{{0,4}}){{3}}|[{EMOJI}{MARKS}{JOINERS}{JAMO}]"
+)
 
 _PATTERN = re.compile(
     rf"""
@@ -32,16 +37,23 @@ _PATTERN = re.compile(
   | \{{\{{.*?\}}\}} | \$\{{[^{{}}\s]*\}}                           # {{{{name}}}}, ${{x}}
   | \{{\s*"(?:[^{{}}\n]|\{{(?:[^{{}}\n]|\{{[^{{}}\n]*\}})*\}})*\}} | \[\s*["{{][^\[\]\n]*\]   # a JSON object or array
   | <\|[^|<>\n]*\|> | </?[A-Za-z][^<>\n]{{0,200}}> | <[^\W\d]\w*>      # <|endoftext|>, <b class="x">, <unconvertable>
-  | \[/?[^\W\d][\w.:-]*\] | \{{[^\W\d][\w.:-]*\}}                  # [restaurant_name], {{name}}
+  | \[\[[^\[\]\n]*\]\] | \[/?[^\W\d][\w.:-]*\] | \{{[^\W\d][\w.:-]*\}}                  # [restaurant_name], {{name}}
+  | [A-Za-z]\w*\#\d+(?!\w) | (?<![|=\w])(?:\|{{2,}}|={{2,}})(?![|=\w])             # speaker#1, |||
   | \#{{2,}}[\w-]*(?:\#+)? | \#\w+(?:[-.]\w+)*                    # ###STOP###, #channel
   | [A-Za-z][A-Za-z0-9+.-]*://[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-] | (?<![\w.])www\.[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-]
-  | [A-Za-z0-9_][\w.+%-]*@[\w-]+(?:\.[\w-]+)+                     # an e-mail address
+  | (?:mailto:)?[A-Za-z0-9_][\w.+%-]*@[\w-]+(?:\.[\w-]+)+                     # an e-mail address
   | (?<!\w)@[\w.-]*\w                                           # a mention
   | (?<![\w.])(?:[A-Za-z0-9-]+\.)+(?:{_ENDINGS})(?:/[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-])?(?!\w)
-  | (?<![\w/])(?:~|\.{{1,2}})?(?:/[\w.+-]+){{2,}}/? | (?<![\w/])~/[\w./+-]* | (?<!\w)[A-Za-z]:\\[^\s<>"|?*]+      # paths
+  | (?<![\w.])10\.\d{{4,9}}/[\w.()/-]*\w                               # a DOI
+  | (?<![\w/])(?:~|\.{{1,2}})?(?:/[\w.+-]+){{2,}}/? | (?<![\w/.])\.{{1,2}}/[\w.+/-]+
+  | (?<![\w/])~/[\w./+-]* | (?<!\w)[A-Za-z]:\\[^\s<>"|?*]+      # paths
   | (?<!\w)\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+)?(?!\w)                # an IP address
+  | (?<![\w:])[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{3,7}}(?![\w:])      # an IPv6 or hardware address
+  | (?<!\w)\d{{4}}-\d\d-\d\d[T_]\d\d:?\d\d[\d:.Z+-]*                  # a time stamp
+  | (?<![\w.])v\d+(?:\.\d+)+[\w.-]*(?<=\w)                            # v1.2.3
+  | (?<!\w)[A-Za-z_][\w.]*\(\) | (?<!\w)[A-Za-z][\w.]*_\w*\([^()\n]*\)   # a call
   | (?<!\w)[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}(?!\w)
-  | (?<![\w-])--?[A-Za-z][\w-]*(?==|\b)(?:=[^\s]+)? (?<=\w)          # --flag, -x=1
+  | (?<![\w-])--[A-Za-z][\w-]*(?:=[^\s]+)?(?<=\w) | (?<![\w-])-[A-Za-z]{{1,3}}(?:=[^\s]+)?(?!\w)(?<=\w)    # --flag, -x=1
   | (?<!\w)%(?:\(\w+\))?[sdfrx](?!\w) | (?<!\w)\$[A-Za-z_]\w* | &(?:\#\d+|\#x[0-9A-Fa-f]+|[a-z]+);
   | (?<![\w'’])[^\W_]*_+\w(?:[\w.-]*\w)?(?!\w) | (?<![\w'’])\w+_+(?!\w)     # an identifier with an underscore
   # digits among letters: A1B2, TR2635, B-12; not "4-star"
