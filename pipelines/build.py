@@ -157,9 +157,10 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
     if inserter is not None:
         stages["inserting turns"] = InsertTurns(inserter, seed, params[STANDARD])
     needing = frozenset(name for name, source in job.sources.items() if source.values_needed)
-    stages["perturbing"] = Perturb(recipe, seed, params, folder, needing)
+    stages["perturbing"] = Perturb(recipe, seed, params, folder, needing, benchmark.releases_suites_together)
     if recipe.typography == "join":
         stages["joining tokens"] = JoinTokens(seed, params)
+    shown = "none" if benchmark.answers_in_dialogues else "one" if benchmark.releases_suites_together else "all"
     return StageChain(
         stages
         | {
@@ -167,7 +168,7 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
             "measuring difficulty": MeasureDifficulty(),
             "choosing subsets": ChooseSubsets(recipe, seed),
             "signing for overlaps": SignRecords(),
-            "writing records": WriteRecords(recipe, job.shards),
+            "writing records": WriteRecords(recipe, job.shards, shown, seed),
             "releasing": Release(benchmark, recipe, seed, job.shards, tuple(one.path for one in job.inputs if one.role == "other")),
         }
     )
@@ -263,7 +264,11 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
         exported = _export(job, output.temporary, beam_options, plain)
         outputs += exported
-        made = manifest.make(job, counters, layout, outputs, found)
+        made = whole = manifest.make(job, counters, layout, outputs, found)
+        if job.recipe.held_out_labels:
+            made = manifest.public(whole)
+            with files.create(files.join(output.temporary, manifest.PRIVATE)) as stream:
+                stream.write(manifest.encode(whole))
         made["warnings"] += export.nothing_exported(job.exports, job.recipe.suites, exported, f"{EXPORTS}/")
         languages = card.languages_of(job, output.temporary, outputs)
         card_text = card.make(job, made, languages).encode()

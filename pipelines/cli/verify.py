@@ -21,6 +21,7 @@ from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.folders import leads_out
 from dialmill.pipelines.core.subsets import check_subsets
+from dialmill.pipelines.sinks.manifest import PRIVATE
 from dialmill.pipelines.stages.overlap import measure, signature
 from dialmill.pipelines.stages.split import SPLITS
 from dialmill.schemas.dialogue import STANDARD, Dialogue, decode
@@ -55,6 +56,9 @@ def verify_folder(folder: str) -> Findings:
     if not shape.ok:
         return findings
     manifest = json.loads(manifest_path.read_bytes())
+    _join_private(root, manifest, findings)
+    if findings.problems:
+        return findings
     _check_files(root, manifest, findings)
     _check_counts(manifest, findings)
     if not findings.problems:
@@ -71,18 +75,33 @@ def verify_folder(folder: str) -> Findings:
     return findings
 
 
+def _join_private(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
+    """Adds the files of the private part, where it is there: a folder whose test labels are held out is verified with it or without."""
+    path = root / PRIVATE
+    if not manifest["recipe"].get("held_out_labels") or not path.is_file():
+        return
+    shape = validate_file(path, "manifest")
+    findings.add(shape)
+    if shape.ok:
+        private = json.loads(path.read_bytes())
+        manifest["outputs"] += [item for item in private["outputs"] if str(item["path"]).startswith("labels/")]
+        manifest["private"] = True
+
+
 def _check_release(root: Path, manifest: dict[str, Any]) -> Checked:
     """What the benchmark asks of its release. One of a plug-in that isn't installed here can't be asked."""
     name = manifest["benchmark"]
     if name not in benchmarks.REGISTRY.entries:
         return Checked([f"the release is not checked beyond its schemas: this installation has no benchmark {name!r}"])
+    if manifest["recipe"].get("held_out_labels") and not manifest.get("private"):
+        return Checked(["the release is not checked beyond its schemas: the answers are in the private part, which is not here"])
     return benchmarks.get(name).check_release(root, manifest)
 
 
 def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
     listed = {item["path"]: item for item in manifest["outputs"]}
     there = {str(path.relative_to(root)).replace("\\", "/") for path in root.rglob("*") if path.is_file()}
-    for path in sorted(there - set(listed) - {"manifest.json"}):
+    for path in sorted(there - set(listed) - {"manifest.json", *([PRIVATE] if manifest.get("private") else [])}):
         findings.problems.append(f"{path}: is in the folder but not in the manifest")
     for path, item in listed.items():
         if leads_out(path):
@@ -105,10 +124,14 @@ def _check_counts(manifest: dict[str, Any], findings: Findings) -> None:
             name = stage["name"]
             findings.problems.append(f"manifest.json: the counts of stage {name!r} are not consistent: {came} in and made, {went} out and rejected")
     records = {item["path"]: item["records"] for item in manifest["outputs"]}
+    held = bool(manifest["recipe"].get("held_out_labels"))
     for stage in manifest["stages"]:
         name, rejected = stage["name"], sum(stage["rejected"].values())
-        written = [records[path] for split in SPLITS if (path := f"dialogues/{name}/{split}.jsonl") in records]
-        if written and sum(written) != stage["out"]:
+        # Of test records whose labels are held out, all are in the private part alone.
+        folders = {split: f"{'labels/' if held and split == 'test' else ''}dialogues/{name}/{split}.jsonl" for split in SPLITS}
+        written = [records[path] for path in folders.values() if path in records]
+        whole = not held or manifest.get("private")
+        if written and whole and sum(written) != stage["out"]:
             findings.problems.append(f"manifest.json: suite {name!r} has {sum(written)} records, its stage counts {stage['out']}")
         # A turn that a suite leaves alone, and a test dialogue that isn't hard, are no rejects: they stand in their files.
         if name in (*manifest["recipe"].get("suites", ()), "read", "filter", "split") and records.get(f"rejects/{name}.jsonl", 0) != rejected:
@@ -212,6 +235,8 @@ def _unequal_rows(root: Path, path: str) -> Iterator[str]:
 
 def _check_overlap(root: Path, manifest: dict[str, Any], findings: Findings) -> None:
     """Measures the overlap between splits again. Without the unperturbed suite there is nothing to measure it on."""
+    if manifest["recipe"].get("held_out_labels"):
+        return  # not all that was measured is in the folder
     paths = [root / "dialogues" / STANDARD / f"{split}.jsonl" for split in SPLITS]
     if not all(path.is_file() for path in paths):
         return

@@ -121,6 +121,11 @@ class Benchmark(ABC):
     task_categories: ClassVar[tuple[str, ...]] = ("text-generation",)
     task_ids: ClassVar[tuple[str, ...]] = ("dialogue-modeling",)
 
+    #: Whether a whole test dialogue would answer its instances: then none is published where labels are held out, but by the release.
+    answers_in_dialogues: ClassVar[bool] = False
+    #: Whether the release of a dialogue is made of several of its suites: then it draws by itself which of them is published.
+    releases_suites_together: ClassVar[bool] = False
+
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
 

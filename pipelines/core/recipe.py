@@ -217,6 +217,14 @@ class Recipe:
     ] = 0.5
     # release
     held_out_labels: Annotated[bool, Meta(description="a release without the labels of its test split, and those beside it")] = False
+    blind_suites: Annotated[
+        Literal["single", "paired"],
+        Meta(
+            description='where labels are held out: "single" publishes each test dialogue in one suite, drawn by hash: two give each other away; '
+            '"paired" in all of them, as RADDLE has it, where the unperturbed text is public',
+            extra={"needs": {"held_out_labels": (True,)}},
+        ),
+    ] = "single"
     keep_audio: Annotated[bool, Meta(description="leaves the audio of speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav")] = False
 
     #: Keys of earlier releases -> what they are called now.

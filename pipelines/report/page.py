@@ -253,4 +253,4 @@ def _command(manifest: dict[str, Any]) -> str:
     """The command that makes the folder again, from the recipe shown beside it."""
     name, benchmark = str(manifest["benchmark"]), _benchmark(manifest)
     start = f"dialmill build {name} --recipe recipe.yaml --input PATH..." if benchmark is None else benchmark.command(manifest["recipe"])
-    return f"{start} --seed {manifest['seed']} --output DIR"
+    return f"{start} --seed {'SEED' if manifest['seed'] is None else manifest['seed']} --output DIR"

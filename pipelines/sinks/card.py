@@ -10,6 +10,7 @@ import yaml
 from dialmill.pipelines.candidates.examples import release_parts
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
+from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.
@@ -42,6 +43,7 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
     binding = strictest(licences) if licences else "unknown"
     counts = {item["path"]: item["records"] for item in manifest["outputs"]}
     front = _front_matter(job, binding, languages, counts)
+    seed = "seed held back" if manifest["seed"] is None else f"seed {manifest['seed']}"
     lines = [
         "---",
         yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip(),
@@ -49,7 +51,7 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
         "",
         f"# {recipe.benchmark}",
         "",
-        f"{job.benchmark.about}. Made by dialmill {manifest['dialmill']}, seed {manifest['seed']}, splits: {manifest['splits']}.",
+        f"{job.benchmark.about}. Made by dialmill {manifest['dialmill']}, {seed}, splits: {manifest['splits']}.",
         "",
         "| suite | " + " | ".join(SPLIT_FILES) + " |",
         "|---|" + "---|" * len(SPLIT_FILES),
@@ -65,8 +67,23 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
     lines += [*_difficulty(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
+    if recipe.held_out_labels:
+        lines += ["", *_blind(recipe)]
     lines += ["", "The recipe, seed and a sha256 of every file are in `manifest.json`; rejected records with their reasons in `rejects/`.", ""]
     return "\n".join(lines)
+
+
+def _blind(recipe: Recipe) -> list[str]:
+    """What a reader must know of a test split whose labels are held out."""
+    how = "in one suite, drawn by hash" if recipe.blind_suites == "single" else "in every suite, so that the unperturbed text is public"
+    return [
+        f"The labels of the test split are held out. Each test dialogue is published {how}; the sizes are those of the table above. Records end"
+        " with the last user turn, and where a dialogue would answer its own instances, they are in the release alone. The private part (`labels/`)"
+        " holds the whole records, the answers, the seed and the digests of the inputs.",
+        "",
+        "What this cannot hide: who has the public corpus that the dialogues come from has their source text and its labels, and a small seed can be"
+        " found by trying; take a long one. In multi-turn releases the histories of later turns show the system's earlier replies.",
+    ]
 
 
 def binding_licence(job: Job, manifest: Mapping[str, Any]) -> str:

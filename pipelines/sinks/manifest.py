@@ -38,6 +38,18 @@ def entry(path: str, content: bytes) -> dict[str, Any]:
     return {"path": path, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "records": None, "schema": None}
 
 
+#: The manifest of the private part of a folder whose test labels are held out: seed, inputs' digests, and the files of the labels.
+PRIVATE = "labels/manifest.json"
+
+
+def public(whole: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of what is published where labels are held out: without the seed and the inputs' digests, with which a rebuild would give the
+    labels away, and without the files of labels/."""
+    inputs = [{**one, "sha256": None} for one in whole["inputs"]]
+    outputs = [one for one in whole["outputs"] if not str(one["path"]).startswith("labels/")]
+    return {**whole, "seed": None, "inputs": inputs, "outputs": outputs, "warnings": list(whole["warnings"])}
+
+
 def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, Any]], tuned: dict[str, Any] | None = None) -> dict[str, Any]:
     """The manifest of a finished run. Holds no time and no machine, so that equal jobs give equal bytes. `tuned` is what suites found out first."""
     audited = {path: rates(sums) for path, sums in sorted(counters.audit.items())}

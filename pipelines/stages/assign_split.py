@@ -33,7 +33,8 @@ class AssignSplit(Stage):
         counted.entered += 1
         if split is not None:
             counted.out += 1
-            yield "main", DialogueRecords(parsed, parsed.dialogue.replace(split=split, dialogue_id=f"{source_id}/{STANDARD}/0"))
+            blind = self.recipe.held_out_labels and split == "test"
+            yield "main", DialogueRecords(parsed, parsed.dialogue.replace(split=split, dialogue_id=f"{source_id}/{STANDARD}/0"), blind=blind)
             return
         self.counters.reject("split", reason)
         if self.takes_records:

@@ -76,6 +76,7 @@ class DialogueRecords:
         source: itself with its split, and with the turns that the benchmark inserts once that is done; what all its suites are made of.
         records: suite by suite, variant by variant.
         few: whether it is a few-shot one.
+        blind: whether nothing of it but its release is to be public: a test dialogue whose labels are held out.
         hard: those of its records that are in test_hard, as they stand there, by id.
     """
 
@@ -83,6 +84,7 @@ class DialogueRecords:
     source: Dialogue
     records: tuple[Dialogue, ...] = ()
     few: bool = False
+    blind: bool = False
     hard: Mapping[str, Dialogue] = field(default_factory=dict)
 
     @property
@@ -93,4 +95,6 @@ class DialogueRecords:
 
     def reject(self, stage: str, reason: str, evidence: str, suite: str | None = None, variant: int | None = None) -> tuple[str, Item]:
         """The line of rejects/STAGE.jsonl for a record of the dialogue, as a stage yields it."""
+        if self.blind:
+            return "out", Reject(stage, reason, "", suite=suite, variant=variant).out().item(1)
         return "out", Reject(stage, reason, evidence, self.parsed.file, self.parsed.index, self.source.source_id, suite, variant).out().item(1)

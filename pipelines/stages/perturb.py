@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from dialmill.perturbers import Perturber, Skipped, Suite
 from dialmill.perturbers.core import protected
-from dialmill.perturbers.core.contract import Variant, draw_variants
+from dialmill.perturbers.core.contract import Chain, Variant, draw_variants
 from dialmill.perturbers.core.graphemes import shortened
 from dialmill.perturbers.core.progress import advance
 from dialmill.pipelines.core import files
+from dialmill.pipelines.core.blind import published_suites
 from dialmill.pipelines.core.params import complete_lineage
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.stage import Stage
@@ -34,12 +35,21 @@ class Perturb(Stage):
         params: the lineage options of each suite.
         folder: the output folder, where suites of speech leave their audio.
         needing: the names of the sources whose guarded values have to stay.
+        together: whether all suites of a dialogue are made also where one of them alone is published.
     """
 
     tags = ("out",)
 
-    def __init__(self, recipe: Recipe, seed: int, params: Mapping[str, Params], folder: str, needing: frozenset[str] = frozenset()) -> None:
-        self.recipe, self.seed, self.params, self.folder, self.needing = recipe, seed, params, folder, needing
+    def __init__(
+        self,
+        recipe: Recipe,
+        seed: int,
+        params: Mapping[str, Params],
+        folder: str,
+        needing: frozenset[str] = frozenset(),
+        together: bool = False,
+    ) -> None:
+        self.recipe, self.seed, self.params, self.folder, self.needing, self.together = recipe, seed, params, folder, needing, together
 
     def setup(self) -> None:
         self.suites: list[Suite] | None = None
@@ -50,11 +60,12 @@ class Perturb(Stage):
         if self.suites is None:
             self.suites = [self._ready(suite, side[1]) for suite in self.recipe.suite_plan()]
         source, records = element.source, []
-        if STANDARD in self.recipe.suites and self.recipe.takes(STANDARD, element.split, source.domains):
+        published = self._published(source, element.split)
+        if STANDARD in published and self.recipe.takes(STANDARD, element.split, source.domains):
             self.counters.stage(STANDARD).entered += 1
             records.append(source)
         for name, perturber in self.suites:
-            count = self.recipe.takes(name, element.split, source.domains)
+            count = self.recipe.takes(name, element.split, source.domains) if name in published else 0
             if not count:
                 continue
             counted = self.counters.stage(name)
@@ -81,6 +92,15 @@ class Perturb(Stage):
                 record = record.replace(suite=name, dialogue_id=f"{source.source_id}/{name}/{variant}")
                 records.append(complete_lineage(record, self.params[name]))
         yield "main", replace(element, records=tuple(records))
+
+    def _published(self, source: Dialogue, split: str) -> Collection[str]:
+        """The suites of a dialogue that are made: those that are published."""
+        suites = self.recipe.suites
+        if self.together or not self.recipe.held_out_labels:
+            return suites
+        taking = [name for name in suites if self.recipe.takes(name, split, source.domains)]
+        inserting = [suite.name for suite in self.suites or () if _inserts(suite.perturber)]
+        return published_suites(self.recipe, self.seed, source.source_id, split, taking, inserting)
 
     def _ready(self, suite: Suite, paths: dict[str, str]) -> Suite:
         """A suite whose perturber has its pools, is tuned, and keeps its audio where that is wanted."""
@@ -117,6 +137,10 @@ def value_hit(source: Dialogue, made: Dialogue) -> str | None:
         if before.exact and (value := protected.lost(before.utterance, after.utterance, before.exact)) is not None:
             return value
     return None
+
+
+def _inserts(perturber: Perturber) -> bool:
+    return any(link.inserts for link in (perturber.links if isinstance(perturber, Chain) else (perturber,)))
 
 
 def made_variants(perturber: Perturber, source: Dialogue, seed: int, count: int) -> Iterable[Variant | Skipped]:

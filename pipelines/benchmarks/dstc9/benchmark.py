@@ -23,6 +23,7 @@ from dialmill.pipelines.benchmarks.dstc9.kinds import KINDS, KNOWLEDGE, LABELS, 
 from dialmill.pipelines.benchmarks.dstc9.recipe import SEEN, Dstc9Recipe
 from dialmill.pipelines.benchmarks.dstc9.scorer import Dstc9 as _Scorer
 from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
+from dialmill.pipelines.core.blind import drawn
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.predictor import Predictor
@@ -49,6 +50,8 @@ class Dstc9Track1(Benchmark):
 
     task_categories, task_ids = ("text-retrieval", "text-generation"), ("document-retrieval", "dialogue-generation")
     kinds = KINDS
+    # What follows a question is its answer, and that a turn was inserted shows beside the dialogue without it.
+    answers_in_dialogues = True
     compared = (LABELS, PREDICTIONS)
 
     def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
@@ -91,6 +94,9 @@ class Dstc9Track1(Benchmark):
                 context.counters.reject("instances", "dialogue_without_question", len(found))
                 continue
             kept = sampled(found, record, recipe, context.seed)
+            if kept and context.hides_labels(record):
+                # The next instance of a dialogue has this one's answer in its log.
+                kept = [drawn(kept, context.seed, record.source_id, "instance")]
             counted.out += len(kept)
             if len(kept) < len(found):
                 context.counters.reject("instances", "not_sampled", len(found) - len(kept))

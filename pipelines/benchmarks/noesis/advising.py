@@ -24,6 +24,7 @@ from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash
+from dialmill.pipelines.core import blind as blinding
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.errors import InputError, RecordError
@@ -223,7 +224,9 @@ class WordConversations(Stage):
             yield "out", Reject("examples", "no_cut", "the advisor never answers the student", source_id=dialogue.source_id).out().item(1)
             return
         counted.made -= 1
-        for subtask in self.recipe.subtasks:
+        produced = 0
+        blind = split == "test" and self.recipe.held_out_labels
+        for subtask in [blinding.drawn(self.recipe.subtasks, self.seed, dialogue.source_id, "subtask")] if blind else self.recipe.subtasks:
             for case, number in self._sets(dialogue.source_id, split, training):
                 fixed = None
                 if split != "train":
@@ -235,12 +238,17 @@ class WordConversations(Stage):
                         continue
                     counted.made += 1
                     counted.out += 1
+                    produced += 1
                     place = "train" if split == "train" and not case else "test" if case else split
                     path = release_path("advising", place, subtask, case if case == CASE1 else "")
                     made = self._example(dialogue, place, subtask, case, version, wordings, beside, drawn, forbidden)
                     # A training conversation also has examples in the test set of case 1, which are no few-shot ones.
                     made.subsets = [subset for subset in subsets if SUBSETS[subset] == place]
                     yield packed_example(path, made, self.shards)
+        if not produced:
+            # More conversations than examples that were asked for.
+            counted.made += 1
+            self.counters.reject("examples", "not_sampled")
 
     def _sets(self, source_id: str, split: str, training: Sequence[str]) -> list[tuple[str, int]]:
         """(set, number of examples) that a conversation of a split takes part in. Case 1 takes some training conversations instead of test ones."""
@@ -248,15 +256,22 @@ class WordConversations(Stage):
         chance = Rng(self.seed, "case1@1", source_id).random()
         if split == "valid":
             return [("", 1)]
+        if recipe.held_out_labels and split != "valid":
+            # The answers of case 1 stand in train, and those of one cut in the context of another.
+            case2 = [("case2", 1)] if split == "test" else []
+            return case2 or [self._partials(source_id, training)]
         if split == "test":
             return [("case2", recipe.test_cuts), *([(CASE1, recipe.test_cuts)] if chance >= recipe.overlap_share else [])]
-        total = min(recipe.partials, recipe.partials_each * len(training))
-        share, rest = divmod(total, len(training))
-        # The first ones of a seeded order take one more, so that the total is met.
-        ranked = sorted(training, key=lambda one: key_number(self.seed, "partials@1", one))
-        sets = [("", share + (source_id in ranked[:rest]))]
+        sets = [self._partials(source_id, training)]
         fraction = recipe.fractions.get("test", 0.0) / max(recipe.fractions.get("train", 1.0), 1e-9)
         return sets + ([(CASE1, recipe.test_cuts)] if chance < recipe.overlap_share * fraction else [])
+
+    def _partials(self, source_id: str, training: Sequence[str]) -> tuple[str, int]:
+        """The set of training examples, and how many of them a training conversation makes."""
+        share, rest = divmod(min(self.recipe.partials, self.recipe.partials_each * len(training)), len(training))
+        # The first ones of a seeded order take one more, so that the total is met.
+        ranked = sorted(training, key=lambda one: key_number(self.seed, "partials@1", one))
+        return "", share + (source_id in ranked[:rest])
 
     def _draw(
         self,
@@ -300,7 +315,7 @@ class WordConversations(Stage):
         if subtask == 3 and self.recipe.form == "dstc7":
             answers, others = self._several(answers[0], others, number)
         more = b'"profile":' + beside.profile
-        if subtask == 3 and self.recipe.form == "dstc8":
+        if subtask == 3 and self.recipe.form == "dstc8" and not (split == "test" and self.recipe.held_out_labels):
             more += b',"success-labels":' + msgspec.json.encode(_labels(beside, at))
         return Example(number, dialogue_order(dialogue), split, subtask, messages, answers, others, forbidden, "advisor", more)
 

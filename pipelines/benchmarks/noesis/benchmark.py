@@ -20,6 +20,8 @@ class Noesis(Benchmark):
 
     paper = "Gunasekara et al. (2019), DSTC7 Task 1: Noetic End-to-End Response Selection"
     takes_records = True
+    # An example's answer is the next line of its conversation.
+    answers_in_dialogues = True
     kinds = kinds.KINDS
 
     def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:

@@ -25,6 +25,7 @@ from dialmill.pipelines.candidates.examples import Example, example_number, rele
 from dialmill.pipelines.candidates.keys import hashes
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
+from dialmill.pipelines.core.blind import drawn
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
@@ -103,6 +104,10 @@ class CutConversations(Stage):
             return
         subtasks = self._subtasks(source_id, split, eligible, copies, around) if split is not None and refused is None else []
         chosen = {subtask: cut(dialogue, self.seed, subtask, self.recipe.min_context, self.recipe.short_contexts) for subtask in subtasks}
+        if split == "test" and self.recipe.held_out_labels and chosen:
+            # The candidates of two subtasks have the answer in common, and the context of one may show that of another.
+            only = drawn(sorted(chosen), self.seed, source_id, "subtask")
+            chosen = {only: chosen[only]}
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
         for turn in dialogue.turns:
             if turn.speaker == "system":

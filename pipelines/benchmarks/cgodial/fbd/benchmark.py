@@ -22,6 +22,7 @@ from dialmill.pipelines.benchmarks.cgodial.fbd.release import (
     LOGS,
     SPLITS,
     WALKS,
+    blind_prefix,
     hard_versions,
     log_turns,
     scenario,
@@ -33,6 +34,7 @@ from dialmill.pipelines.benchmarks.cgodial.releases import IDS
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed, needs_written
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
+from dialmill.pipelines.core.blind import drawn
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.predictor import Predictor
@@ -51,6 +53,8 @@ class CgodialFbd(Benchmark):
     about = "CGoDial, flow-based: dialogues that follow a flow; the task is to tell from noisy speech which node of the flow the user is at"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
+    # The system's next turn tells which node was recognised.
+    answers_in_dialogues, releases_suites_together = True, True
     task_categories, task_ids = ("text-classification",), ("intent-classification",)
     kinds = (
         FileKind("cgodial-fbd", ({ANY: [{"sys_response": ANY}]}, {ANY: [{"usr_query": ANY}]}), ("*.jsonasr.json",)),
@@ -89,8 +93,9 @@ class CgodialFbd(Benchmark):
         file = f"{folder}/{LOGS if extra else WALKS}"
         line = keyed(clean.source_id, log_turns(clean, transcribed))
         if context.hides_labels(clean):
-            yield Out(f"labels/{file}", order, 1, line)
-            line = keyed(clean.source_id, log_turns(clean, transcribed, labels=False))
+            shown, transcribed = blind_prefix(drawn(made.records, context.seed, clean.source_id, "suite"), context.seed)
+            yield Out(f"labels/{file}", order, 1, keyed(clean.source_id, log_turns(shown, transcribed)))
+            line = keyed(clean.source_id, log_turns(shown, transcribed, labels=False))
         yield Out(file, order, 1, line)
         yield Out(f"{folder}/{SPLITS[str(clean.split)]}_ids.json", order, 1, msgspec.json.encode(clean.source_id))
         if made.few:

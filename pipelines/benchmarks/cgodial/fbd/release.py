@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dialmill.pipelines.core.blind import drawn
 from dialmill.pipelines.sources.flow import NODE
 from dialmill.schemas import Dialogue, Turn
 
@@ -64,3 +65,14 @@ def hard_versions(clean: Dialogue, variants: Sequence[Dialogue], hard: Sequence[
 def transcripts(clean: Dialogue, variants: Sequence[Dialogue]) -> list[list[str]]:
     """What each user turn is in each variant."""
     return [[one.turns[turn.turn].utterance for one in variants] for turn in clean.turns if turn.speaker == "user"]
+
+
+def blind_prefix(dialogue: Dialogue, seed: int) -> tuple[Dialogue, list[list[str]]]:
+    """What is published of a test dialogue whose labels are held out: its turns up to one of the user's, drawn by hash, and no other transcripts.
+
+    The system's next turn tells which node was recognised, and a second transcript what the user said.
+    """
+    users = [place for place, turn in enumerate(dialogue.turns) if turn.speaker == "user"]
+    last = drawn(users, seed, dialogue.source_id, "prefix") if users else len(dialogue.turns) - 1
+    shown = dialogue.replace(turns=dialogue.turns[: last + 1])
+    return shown, [[] for place in users if place <= last]

@@ -43,6 +43,8 @@ class CgodialRbd(Benchmark):
     about = "CGoDial, retrieval-based: the hardest examples of the E-commerce Dialogue Corpus, spoken, with 2 or 10 candidates"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
+    # The response is the last turn.
+    answers_in_dialogues = True
     kinds = (
         FileKind("cgodial-rbd", ({ANY: {"history": ANY, "true": ANY, "false": ANY}},)),
         FileKind("cgodial-hard-examples", (), ("hard_dialog_id.json",)),

@@ -26,6 +26,7 @@ from dialmill.pipelines.benchmarks.cgodial.sbd.stages import SeenSlots, WriteSlo
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed, needs_written
 from dialmill.pipelines.benchmarks.shared import turn_predictor
 from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
+from dialmill.pipelines.core.blind import drawn
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.predictor import Predictor
@@ -43,6 +44,7 @@ class CgodialSbd(Benchmark):
     about = "CGoDial, slot-based: RiSAWOZ with questions for external knowledge, out-of-scope turns and spoken noise, in four versions"
     paper = "Dai et al. (2022), CGoDial: A Large-Scale Benchmark for Chinese Goal-oriented Dialog Evaluation"
     takes_records = True
+    releases_suites_together = True
     kinds = (
         FileKind("cgodial-sbd", ({ANY: {"log": ANY, "log_asr0": ANY}},), ("data_for_damd.json",)),
         FileKind("cgodial-slots", (), ("slot_value_set.json",)),
@@ -83,6 +85,9 @@ class CgodialSbd(Benchmark):
         # A version that came out as an earlier one is as the dialogue was written.
         logs = {name: slots.turns(spoken.get(number, clean), matches) for number, name in enumerate(slots.VERSIONS, -1)}
         if context.hides_labels(clean):
+            # All versions are the one that is published: together they would give the written words away.
+            shown = drawn(made.records, context.seed, clean.source_id, "suite")
+            logs = dict.fromkeys(logs, logs[slots.VERSIONS[0 if shown.suite == STANDARD else shown.variant + 1]])
             yield Out(f"labels/{DIALOGUES}", order, 1, keyed(clean.source_id, logs))
             logs = {name: [slots.blinded(turn) for turn in turns] for name, turns in logs.items()}
         pieces = [
