@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from dialmill.perturbers.core.contract import PoolRequest
@@ -160,7 +160,7 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
     stages["perturbing"] = Perturb(recipe, seed, params, folder, needing, benchmark.releases_suites_together)
     if recipe.typography == "join":
         stages["joining tokens"] = JoinTokens(seed, params)
-    shown = "none" if benchmark.answers_in_dialogues else "one" if benchmark.releases_suites_together else "all"
+    shown: Literal["all", "one", "none"] = "none" if benchmark.answers_in_dialogues else "one" if benchmark.releases_suites_together else "all"
     return StageChain(
         stages
         | {

@@ -233,7 +233,9 @@ class Pool:
 
     def theme_counts(self) -> NDArray[np.int64]:
         """How many themes each candidate has, (n,)."""
-        return np.diff(self._theme_ptr.astype(np.int64))
+        pointers = self._theme_ptr.astype(np.int64)
+        counts: NDArray[np.int64] = pointers[1:] - pointers[:-1]
+        return counts
 
     def numbers(self, hashed: NDArray[np.uint32]) -> NDArray[np.int64]:
         """The numbers of words in `vocab`, by their hashes, ascending; words that no candidate has are left out."""
