@@ -33,13 +33,29 @@ BASE = len(features.NAMES) + threads.NAMES.index("log_p")
 """The second pass adds its scores to this column, the first pass's log-probability."""
 
 
+START_SHARE = 0.143
+"""How often the talk messages of the logs that the shipped model was calibrated on start a conversation, by the model."""
+_PRIOR_MESSAGES = 50
+"""So many messages of a log weigh as much as what is known of other channels."""
+_MOST_ODDS = 8.0
+"""A channel's odds of a start differ from those of others by this factor at most."""
+_ROUNDS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class ReplyLink:
-    """`message` replies to `antecedent` (file lines; equal: it starts a conversation), with the probability that this is right."""
+    """`message` replies to `antecedent` (file lines; equal: it starts a conversation), with the probability that this is right.
+
+    `start` is the probability that it starts a conversation, `other` the line that it replies to most probably if it doesn't (-1: none, or no talk),
+    `likely` the probability of that.
+    """
 
     message: int
     antecedent: int
     confidence: float
+    start: float = 0.0
+    other: int = -1
+    likely: float = 0.0
 
 
 def group_log_softmax(scores: np.ndarray, starts: Ints) -> np.ndarray:
@@ -114,6 +130,7 @@ class LinkModel:
     temperature: float = 1.0
     self_bias: float = 0.0
     agreement: str = "mean"
+    start_share: float = START_SHARE
     notes: dict[str, Any] = field(default_factory=dict)
 
     def first_pass(self, frame: Frame, first: int) -> Shortlist:
@@ -123,8 +140,9 @@ class LinkModel:
         log_p = group_log_softmax(self.first.scores(table), pairs.starts) if len(table) else np.zeros(0)
         return shortlist(pairs.message, pairs.candidate, pairs.starts, log_p, table)
 
-    def second_pass(self, frame: Frame, short: Shortlist, offset: int, first: int, stop: int) -> tuple[Ints, Floats]:
-        """Best candidate and calibrated probability of the messages first to stop of one epoch (see `thread_features`)."""
+    def second_pass(self, frame: Frame, short: Shortlist, offset: int, first: int, stop: int) -> tuple[Ints, Floats, Floats, Ints, Floats]:
+        """Of the messages first to stop of one epoch (see `thread_features`) the best candidate and its calibrated probability, that of a start, and
+        the best candidate besides (-1: none) with its own."""
         message, slot, extra = thread_features(frame, short, self.rarity, offset, first, stop)
         table = np.concatenate((short.features[message - offset, slot], extra), axis=1)
         starts = group_starts(message)
@@ -136,7 +154,12 @@ class LinkModel:
         group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(message))))
         order = np.lexsort((message - candidate, -chosen, group))
         best = order[starts]
-        return candidate[best], np.exp(log_p[best]).astype(np.float32)
+        alone = candidate == message
+        start = np.add.reduceat(np.where(alone, np.exp(log_p), 0.0), starts)
+        second = np.lexsort((message - candidate, -np.where(alone, -np.inf, chosen), group))[starts]
+        other = np.where(alone[second], -1, candidate[second])
+        likely = np.where(alone[second], 0.0, np.exp(log_p[second]))
+        return candidate[best], np.exp(log_p[best]).astype(np.float32), start.astype(np.float32), other, likely.astype(np.float32)
 
     def save(self, path: Path) -> None:
         """Write the model; the same model gives the same bytes."""
@@ -147,6 +170,7 @@ class LinkModel:
             "temperature": self.temperature,
             "self_bias": self.self_bias,
             "agreement": self.agreement,
+            "start_share": self.start_share,
             "second": len(self.second),
             "layout": layout(),
             "notes": self.notes,
@@ -180,7 +204,8 @@ class LinkModel:
             raise InputError(str(path), "no such model") from None
         except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
             raise InputError(str(path), f"not a link model: {error}", "train one: python -m dialmill.pipelines.disentangle.train") from None
-        return cls(rarity, starters, first, second, meta["temperature"], meta["self_bias"], meta["agreement"], meta["notes"])
+        share = meta.get("start_share", START_SHARE)
+        return cls(rarity, starters, first, second, meta["temperature"], meta["self_bias"], meta["agreement"], share, meta["notes"])
 
 
 def layout() -> dict[str, Any]:
@@ -282,11 +307,12 @@ def _epoch_links(model: LinkModel, frame: Frame, base: int, short: Shortlist, sh
     # A candidate before the window gets a negative position: it has no thread. No message from `start` on has such a candidate.
     candidate = np.where(short.candidate[cut] >= offset, short.candidate[cut] - offset, -1)
     view = Shortlist(candidate, short.log_p[cut], short.features[cut])
-    best, confidence = model.second_pass(frame.slice(offset - base, end - base), view, 0, start - offset, stop - offset)
+    best, confidence, alone, other, likely = model.second_pass(frame.slice(offset - base, end - base), view, 0, start - offset, stop - offset)
     line = frame.line
+    columns = (range(start, stop), best.tolist(), confidence.tolist(), alone.tolist(), other.tolist(), likely.tolist())
     return [
-        ReplyLink(int(line[at - base]), int(line[to + offset - base]), sure)
-        for at, to, sure in zip(range(start, stop), best.tolist(), confidence.tolist(), strict=True)
+        ReplyLink(int(line[at - base]), int(line[to + offset - base]), sure, begins, int(line[than + offset - base]) if than >= 0 else -1, share)
+        for at, to, sure, begins, than, share in zip(*columns, strict=True)
     ]
 
 
@@ -312,7 +338,34 @@ def disentangle(model: LinkModel, lines: Sequence[LogLine], chunk: int | None = 
     """The reply link of every line of a log, by message; `chunk` lines are read at a time (all at once by default)."""
     worker = Disentangler(model)
     links = [link for part in _runs(lines, chunk) for link in worker.push(part)] + worker.finish()
-    return sorted(links, key=lambda link: link.message)
+    return to_channel(model, links)
+
+
+def to_channel(model: LinkModel, links: Iterable[ReplyLink]) -> list[ReplyLink]:
+    """The links of a whole log, by message, with the odds of a start that the log itself shows.
+
+    How often a message starts a conversation is a matter of the channel: of how many talk in it at once, and what for. The model knows how often
+    that is so where it was trained. What share of a log's messages starts one is found by expectation maximisation over the model's probabilities (Saerens,
+    Latinne and Decaestecker 2002), from `start_share` as if that many messages had been seen, and each message's odds are corrected by it.
+    """
+    ordered = sorted(links, key=lambda link: link.message)
+    talk = np.array([link.start for link in ordered if link.other >= 0 or link.start > 0], dtype=np.float64)
+    if not len(talk) or model.agreement == "vote":
+        return ordered
+    known, share, factor = model.start_share, model.start_share, 1.0
+    for _ in range(_ROUNDS):
+        factor = min(max(share / (1 - share) / (known / (1 - known)), 1 / _MOST_ODDS), _MOST_ODDS)
+        starts = talk * factor / (talk * factor + 1 - talk)
+        share = float((starts.sum() + _PRIOR_MESSAGES * known) / (len(starts) + _PRIOR_MESSAGES))
+    return [_with_odds(link, factor) if link.other >= 0 else link for link in ordered]
+
+
+def _with_odds(link: ReplyLink, factor: float) -> ReplyLink:
+    """A link where the odds of a start are so many times the model's."""
+    total = link.start * factor + 1 - link.start
+    start, likely = link.start * factor / total, link.likely / total
+    antecedent = link.message if start > likely else link.other
+    return ReplyLink(link.message, antecedent, round(max(start, likely), 6), round(start, 6), link.other, round(likely, 6))
 
 
 def _runs(lines: Sequence[LogLine], size: int | None) -> Iterator[Sequence[LogLine]]:

@@ -239,6 +239,8 @@ def calibrate(model: LinkModel, samples: Sequence[Sample]) -> None:
     grid = [(loss(t, b) + SHRINK * b * b, t, b) for t in (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2) for b in np.arange(-10, 6) / 10]
     _, model.temperature, bias = min(grid)
     model.self_bias = float(bias)
+    mean = np.mean([group_log_softmax(scores / model.temperature, starts) for scores in raw], axis=0)
+    model.start_share = round(float((np.exp(group_log_softmax(mean + bias * is_self, starts)) * is_self).sum() / len(starts)), 4)
 
 
 def evaluate(model: LinkModel, samples: Sequence[Sample]) -> tuple[Scores, dict[str, list[ReplyLink]]]:

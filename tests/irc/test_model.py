@@ -15,6 +15,7 @@ from dialmill.pipelines.disentangle.logs import parse, read_links, write_links
 from dialmill.pipelines.disentangle.metrics import score
 from dialmill.pipelines.disentangle.model import (
     DEFAULT_MODEL,
+    Booster,
     Disentangler,
     LinkModel,
     ReplyLink,
@@ -23,6 +24,7 @@ from dialmill.pipelines.disentangle.model import (
     disentangle,
     group_log_softmax,
     shortlist,
+    to_channel,
 )
 from dialmill.pipelines.disentangle.threads import AHEAD, EPOCH, SHORT
 
@@ -80,7 +82,7 @@ def test_blocks_worked_on_apart_give_the_links_of_the_whole(trained):
         stop = min(start + EPOCH, n)
         base = max(start - EPOCH - CONTEXT, 0)
         links += block_links(model, frame.slice(base, min(stop + AHEAD, n)), base, start, stop)
-    assert sorted(links, key=lambda link: link.message) == disentangle(model, lines)
+    assert to_channel(model, links) == disentangle(model, lines)
     with pytest.raises(ValueError, match="multiple"):
         block_links(model, frame, 0, 3, 9)
 
@@ -204,3 +206,22 @@ def test_the_shipped_model_is_small_and_says_whose_data_it_learned_from():
     assert DEFAULT_MODEL.stat().st_size < 3_000_000
     assert notes["model"]["sha256"] == hashlib.sha256(DEFAULT_MODEL.read_bytes()).hexdigest()
     assert "CC-BY 4.0" in notes["attribution"] and notes["command"].startswith("python -m dialmill.pipelines.disentangle.train")
+
+
+def test_the_odds_of_a_start_are_the_channel_s_own() -> None:
+    """Where few messages start a conversation a doubtful one doesn't; as often as the model knows it, nothing changes but roundings."""
+    model = LinkModel(np.zeros(1, np.float32), np.zeros(1, np.float32), Booster(""), [], start_share=0.2)
+
+    def links(sure: int, doubtful: int, replies: int) -> list[ReplyLink]:
+        kinds = [(0.97, 0.02)] * sure + [(0.55, 0.42)] * doubtful + [(0.02, 0.9)] * replies
+        return [ReplyLink(at, at, start, start, at - 1, likely) for at, (start, likely) in enumerate(kinds, 1)]
+
+    def starts(found: list[ReplyLink]) -> int:
+        return sum(link.message == link.antecedent for link in found)
+
+    quiet, known, busy = (to_channel(model, links(*counts)) for counts in ((5, 20, 500), (90, 20, 400), (300, 20, 100)))
+    assert starts(quiet) == 5 and starts(known) == 110 and starts(busy) == 320
+    assert all(abs(link.confidence - (link.start if link.message == link.antecedent else link.likely)) < 1e-6 for link in quiet + busy)
+    assert to_channel(model, []) == [] and to_channel(model, [ReplyLink(0, 0, 1.0)]) == [ReplyLink(0, 0, 1.0)]
+    model.agreement = "vote"
+    assert starts(to_channel(model, links(5, 20, 500))) == 525, "what models vote for stands"
