@@ -345,8 +345,8 @@ def to_channel(model: LinkModel, links: Iterable[ReplyLink]) -> list[ReplyLink]:
     """The links of a whole log, by message, with the odds of a start that the log itself shows.
 
     How often a message starts a conversation is a matter of the channel: of how many talk in it at once, and what for. The model knows how often
-    that is so where it was trained. What share of a log's messages starts one is found by expectation maximisation over the model's probabilities (Saerens,
-    Latinne and Decaestecker 2002), from `start_share` as if that many messages had been seen, and each message's odds are corrected by it.
+    that is so where it was trained. What share of a log's messages starts one is found by expectation maximisation over the model's probabilities
+    (Saerens, Latinne and Decaestecker 2002), from `start_share` as if that many messages had been seen, and each message's odds are corrected by it.
     """
     ordered = sorted(links, key=lambda link: link.message)
     talk = np.array([link.start for link in ordered if link.other >= 0 or link.start > 0], dtype=np.float64)
