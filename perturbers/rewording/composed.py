@@ -8,7 +8,9 @@ from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import View, signals
 from dialmill.perturbers.rewording.composer import bank
+from dialmill.perturbers.rewording.composer.certificate import of_text
 from dialmill.perturbers.rewording.composer.compose import compose, plan_of, speaker
+from dialmill.perturbers.rewording.composer.partial import rest_of, whole
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Refusal
 from dialmill.perturbers.rewording.wordings import state_before
 from dialmill.schemas import Dialogue, Edit, Span, Turn, apply_edits
@@ -53,12 +55,22 @@ class Composing:
         context = Context(view, before, state_before(self._dialogue, place), self._people)
         problem = Refusal("no_edit_possible")
         found = plan_of(context)
+        rest = None
         if isinstance(found, Refusal):
-            return found
+            rest = rest_of(context) if view.language == "en" else None
+            if rest is None:
+                return found
+            found = rest.plan
         for _ in range(_TRIES):
-            made = compose(context, self._who, rng, self._style, found)
+            made = compose(context if rest is None else rest.context, self._who, rng, self._style, found)
             if isinstance(made, Refusal):
                 return made
+            if rest is not None:
+                made = whole(context, rest, made)
+                lacks = of_text(context, made)
+                if lacks is not None:
+                    problem = Refusal(lacks)
+                    continue
             turn = as_turn(view, made)
             if isinstance(turn, Refusal):
                 problem = turn

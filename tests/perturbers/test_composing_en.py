@@ -9,9 +9,11 @@ from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
+from dialmill.perturbers.rewording import loose, telling
 from dialmill.perturbers.rewording.composed import as_turn
 from dialmill.perturbers.rewording.composer.bank import SHARES, BankError, Clause, Section, load, parse, voices_in_order, words_of
 from dialmill.perturbers.rewording.composer.compose import compose, speaker
+from dialmill.perturbers.rewording.composer.partial import rest_of, whole
 from dialmill.perturbers.rewording.composer.plan import STYLES, Composed, Context, Refusal
 from dialmill.perturbers.rewording.paraphrase import Paraphrase
 from dialmill.perturbers.rewording.verbosity import Verbosity
@@ -151,6 +153,69 @@ def test_values_stand_exact_and_acts_are_kept(place: int, voice: str, seed: int,
 def test_what_no_label_says_is_refused(text: str, acts: tuple[Act, ...], reason: str) -> None:
     made = _made(dialogue("x", [("user", text, *acts)]))
     assert isinstance(made, Refusal) and made.reason.startswith(reason), made
+
+
+_OFFERED = ("system", "I have the Ashley . Does that suit ?", Act("recommend", "hotel", "name", "Ashley"))
+_OPENS = ("user", "A hotel .", Act("inform", "hotel"))
+
+
+def test_a_question_on_an_offer_stays_a_question() -> None:
+    talk = dialogue("en", [_OPENS, _OFFERED, ("user", "Is it in the north ?", *inform("hotel", area="north"))])
+    for seed in range(8):
+        made = _made(talk, 1, seed=seed)
+        assert isinstance(made, Composed) and re.search(r"\?|whether|\bif\b", made.text), made
+
+
+def test_an_offer_is_booked_and_no_search_begun() -> None:
+    talk = dialogue("en", [_OPENS, _OFFERED, ("user", "Please make me a reservation .", Act("inform", "hotel"))])
+    for seed in range(8):
+        made = _made(talk, 1, seed=seed)
+        assert isinstance(made, Composed) and re.search("book|reserv|put my name|kept", made.text.lower()), made
+
+
+def test_sentences_without_labels_stay_and_the_others_are_composed() -> None:
+    asked = ("user", "I prefer the same area . It should be cheap .", *inform("hotel", pricerange="cheap"))
+    context = _contexts(dialogue("en", [_OPENS, ("system", "Which ?"), asked]))[1]
+    rest = rest_of(context)
+    assert rest is not None and rest.context.view.turn.utterance == "It should be cheap ."
+    made = compose(rest.context, speaker("en"), Rng(1), "same", rest.plan)
+    assert isinstance(made, Composed)
+    text = whole(context, rest, made)
+    assert text.text.startswith("I prefer the same area . ") and isinstance(as_turn(context.view, text), Turn)
+    assert rest_of(_contexts(dialogue("en", [("user", "The same again .", *inform("hotel", area="north"))]))[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "reason"),
+    [
+        ("Another hotel please .", "A hotel please .", "word_lost: other"),
+        ("A hotel please .", "Another hotel please .", "word_added: other"),
+        ("I want a place to eat .", "I want a restaurant .", None),
+        ("If so , book it .", "Book it .", "word_lost: condition"),
+    ],
+)
+def test_no_wording_loses_or_brings_a_word_that_tells_something(source: str, text: str, reason: str | None) -> None:
+    assert telling.changed(source, text, "en", True) == reason
+    assert telling.changed(source, text, "zh", True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Can you move my appointment ?", "wish"),
+        ("What is my balance ?", "question"),
+        ("I get an error when it starts .", "problem"),
+        ("It is the blue box on the left .", "tell"),
+        ("Thanks , bye !", ""),
+        ("the blue box", ""),
+    ],
+)
+def test_a_turn_without_labels_gets_hedges_of_its_kind_around_its_own_words(text: str, kind: str) -> None:
+    assert loose.kind_of(text) == kind
+    view = _contexts(dialogue("en", [("user", text)]))[0].view
+    made = [turn.utterance for seed in range(12) for turn in loose.wordier(view, "", Rng(seed))]
+    assert bool(made) == (kind != "")
+    assert all(text[1:].rstrip(" .?!") in one and len(one) > len(text) for one in made), made
 
 
 @pytest.mark.parametrize("kind", [Paraphrase, Verbosity])

@@ -113,7 +113,7 @@ def _opening(turn: Draft, kinds: set[str]) -> list[str]:
         made += [] if "goal" in kinds else ["yes"]
     elif "no" in kinds:
         made.append("no")
-    elif found.failed and any(item.kind == "inform" for item in found.items):
+    elif found.failed and not turn.context.partial and any(item.kind == "inform" for item in found.items):
         if turn.style != "less" and rng.chance(0.5):
             made.append("change")
     elif "ack" in kinds and not turn.context.first and not kinds & {"select", "right", "declinebook", "alts"}:

@@ -164,6 +164,7 @@ _KNOWING = re.compile(r"\b(?:tell me|know|learn|lmk|look up)\b")
 
 
 _BOOKS = re.compile(r"\b(?:book|reserve)\b", re.IGNORECASE)
+_AREA = re.compile(r"\b(?:area|part|side|where)\b", re.IGNORECASE)
 #: Voices that use more words than needed.
 _TALKATIVE = frozenset(["chatty", "indirect", "older"])
 #: Kinds of answers, which may be bare phrases; and what makes a sentence of one: no bare phrase is wordy, nor can a reason follow it.
@@ -188,6 +189,8 @@ class Draft:
         self.names = frozenset(context.view.units.names)
         self.writing: Style = style_of(self.text)
         self.used: list[int] = []
+        #: Whether an area was labelled as a question for one, too; the same for a price.
+        self.asks_area = any(act.act == "request" and act.slot == "area" for act in context.view.turn.acts)
         #: Whether a "price range" was labelled as a question for a price, too: its words stay.
         self.asks_price = any(act.act == "request" and act.slot == "ticket" for act in context.view.turn.acts)
         self.people = context.people
@@ -311,6 +314,8 @@ class Draft:
             options = [clause for clause in options if "the {v}" not in clause.text.lower()]
         if part.place.slot == "pricerange" and self.asks_price:
             options = [clause for clause in options if "price" in clause.text.lower()]
+        if part.place.slot == "area" and self.asks_area:
+            options = [clause for clause in options if _AREA.search(clause.text)]
         if kind != "key" and self.writing.capitals and part.surface[:1].islower():
             # A value is shown as it stands: better not where a capital is due.
             options = [clause for clause in options if not clause.text.startswith("{v")] or options
@@ -400,6 +405,10 @@ class Draft:
                 text = text.replace(named[0].letter, f"a~ {noun} called {named[0].letter}", 1)
             others = self.says([part for part in parts if part is not named[0]])
             return None if others is None else [Sentence(text, (named[0],)), *others]
+        if self.context.partial and tag in ("later", "retry") and not towns:
+            says = self.says(parts)
+            if says is not None:
+                return says
         if tag == "later" and not towns and len(parts) <= 2 and not self.noun(domain) and self.rng.chance(0.5):
             says = self.says(parts)
             if says is not None:

@@ -116,7 +116,11 @@ _UNMISTAKABLE = (
     ("post", STAY, re.compile(r"\bpost ?code\b|\bzip ?code\b")),
     ("phone", STAY | {"taxi"}, re.compile(r"\b(?:phone|telephone|contact) number\b")),
     ("car", frozenset({"taxi"}), re.compile(r"\bcar type\b|\btype of car\b")),
-    ("addr", STAY, re.compile(r"\baddress\b|\bwhere (?:exactly )?(?:is|are) (?:it|they|that|this)\b|\bwhere .{0,40}\blocated\b")),
+    (
+        "addr",
+        STAY,
+        re.compile(r"\baddress\b|\bwhere (?:exactly )?(?:is|are) (?:it|they|that|this)\b|\bwhere .{0,40}\blocated\b|\bhow (?:do|can) i get there\b"),
+    ),
     ("type", frozenset({"attraction", "hotel"}), re.compile(r"\b(?:kind|type) of (?:attraction|place|hotel)s?\b|\b(?:attraction|hotel) type\b")),
     ("stars", frozenset({"hotel"}), re.compile(r"\bstar ratings?\b|\bstar of the\b|\bhow many stars\b")),
     ("time", frozenset({"train"}), re.compile(r"\bhow long\b|\btravel times?\b|\bduration\b")),
@@ -129,6 +133,8 @@ _FARE = re.compile(r"\bhow much\b|\bcosts?\b|\bfare\b|\btickets?\b")
 _CARELESS = re.compile(
     r"\b(?:do|does|did) ?n t (?:really |particularly |actually )?(?:have|care|matter|mind)\b|\bno (?:particular |real )?preference\b"
 )
+#: Thanks for what was asked for before.
+_THANKED = re.compile(r"\b(?:thanks|thank you|thankyou) (?:so much |very much )?for (?:the|that|your|this|giving)\b")
 #: Kinds that say nothing of the task, and words of who asks for something nevertheless.
 _CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
 _ASKS = re.compile(
@@ -168,7 +174,7 @@ def plan(context: Context) -> Plan | Refusal:
         return settled
     if all(item.kind in _CONTENTLESS for item in settled) and _ASKS.search(text) and not _ALL_SAID.search(text):
         return Refusal("unlabelled: request")
-    if any(item.kind == "request" for item in settled) and _ALL_SAID.search(text) and "?" not in turn.utterance:
+    if any(item.kind == "request" for item in settled) and "?" not in turn.utterance and (_ALL_SAID.search(text) or _THANKED.search(text)):
         return Refusal("unlabelled: all")
     items = [_whole(context, item) for item in settled]
     problem = unaccounted(context, items, used) or misplaced(context, items) or beyond(context, items)

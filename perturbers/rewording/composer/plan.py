@@ -25,12 +25,14 @@ class Context(NamedTuple):
         before: the turn before it, None where it opens the dialogue.
         state: (domain, slot, value) of the belief state before it.
         people: how many travel, eat or stay according to the dialogue's labels ("1", "4"), "" where none says so or they differ.
+        partial: whether the view is of a part of the turn alone, the rest of which stays as it is.
     """
 
     view: View
     before: Turn | None = None
     state: frozenset[tuple[str, str, str]] = frozenset()
     people: str = ""
+    partial: bool = False
 
     @property
     def first(self) -> bool:
