@@ -31,6 +31,7 @@ from dialmill.api import (
 from dialmill.perturbers.core.contract import OptionError, Perturber
 from dialmill.pipelines.core.errors import DialmillError, InputError, RecordError, UsageError
 from dialmill.pipelines.core.stage import Reject
+from dialmill.pipelines.proxy.users import NoisyUser
 from dialmill.schemas import Act, Dialogue, Edit, Goal, Message, SkippedTurn, SlotName, SlotValues, Snippet, Span, Step, Turn
 from dialmill.schemas.version import VERSION
 
@@ -45,6 +46,7 @@ __all__ = [
     "InputError",
     "Message",
     "Noised",
+    "NoisyUser",
     "OptionError",
     "Perturber",
     "RecordError",
