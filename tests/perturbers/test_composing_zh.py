@@ -242,6 +242,41 @@ def test_who_comes_along_stays() -> None:
     assert "女朋友" in made.text
 
 
+@pytest.mark.parametrize(
+    ("text", "asked", "kept"),
+    [
+        ("没去过，可以去玩玩，周边有酒店吗？", "周边酒店", "可以去玩玩"),
+        ("还可以，评分多少？", "评分", "还"),
+        ("会不会太挤，门票多少钱？", "门票", "会不会太挤"),
+    ],
+)
+@pytest.mark.parametrize("style", ["same", "less"])
+def test_what_a_clause_of_every_day_words_says_stays(text: str, asked: str, kept: str, style: str) -> None:
+    talk = _zh(
+        ("user", "推荐一个景点", Act("request", "景点", "名称")),
+        ("system", "推荐您去故宫。", Act("recommend", "景点", "名称", "故宫")),
+        ("user", text, Act("request", "景点", asked)),
+    )
+    for seed in range(8):
+        made = _made(talk, 1, style, seed=seed)
+        assert isinstance(made, Composed)
+        if style == "same" or kept != "可以去玩玩":
+            assert kept in made.text, made.text
+
+
+@pytest.mark.parametrize("style", ["same", "less"])
+def test_a_question_on_what_was_just_named_is_refused(style: str) -> None:
+    talk = _offered("推荐您去便宜坊。", "我想吃烤鸭，这家店有吧，评分多少？", *inform("餐馆", 推荐菜="烤鸭"), Act("request", "餐馆", "评分"))
+    assert isinstance(_made(talk, 1, style), Refusal)
+
+
+def test_no_turn_becomes_empty() -> None:
+    talk = _offered("推荐您去便宜坊。", "那可真是太好了，和我想要的一样，哈哈。", Act("general", "", "", ""))
+    for seed in range(8):
+        made = _made(talk, 1, "less", seed=seed)
+        assert isinstance(made, Refusal) or made.text.strip("。！？，")
+
+
 def test_a_turn_is_read_by_its_words() -> None:
     """出租车 holds 租车, and 有哪些 holds 哪些: neither is found inside another word."""
     text = "帮我查下出租车的车型"

@@ -189,6 +189,10 @@ def parted_at(clause: Clause, last: int) -> tuple[Clause, Clause] | None:
     if words[0].text in ("我", "我们") and words[last].text[-1] not in "完后了束":
         return None  # "我一会|要去": the subject goes with what follows
     end = words[last].end
+    if words[0].text in ("我", "我们") and not {"打算", "准备", "计划", "想", "要"}.isdisjoint(word.text for word in words[: last + 1]):
+        return None  # "我打算游玩之后|找个地方"
+    if not kinds()["along"].isdisjoint(word.text for word in words[: last + 1]):
+        return None  # "我要跟同事这周末|去吃饭": who comes along goes with what follows
     if not kinds()["near"].isdisjoint(word.text for word in words[: last + 1]):
         return None  # "在酒店的周边|找一家": where, and no circumstance
     if words[last].text[-1] not in kinds()["leading"] or words[last + 1].start != end or any(mark.start < end for mark in clause.marks):

@@ -36,6 +36,7 @@ _TWICE = tuple(
         "预算|贵不贵|花费",
         "时间",
         "评价|口碑|打分",
+        "清楚|明白",
     )
 )
 
@@ -82,6 +83,7 @@ class Longer:
 
     Attributes:
         reworded: whether it is put in a longer way.
+        aims: whether what it is wanted for is said behind it.
         used: whether anything has been added.
     """
 
@@ -94,7 +96,7 @@ class Longer:
         if not ways:
             raise NoClause("reason")
         chosen = draft.rng.choice(ways)
-        self._before, self.reworded, self._behind = "before" in chosen, "put" in chosen, "behind" in chosen
+        self._before, self.reworded, self.aims = "before" in chosen, "put" in chosen, "behind" in chosen
 
     def _ways(self) -> list[tuple[str, ...]]:
         draft = self.draft
@@ -107,7 +109,7 @@ class Longer:
                 ways.append(("before", "put"))
         if not kept and self._reasons():
             ways += [("before",), ("before",)]
-        if not several and not any(item.slot == "after" for item in kept) and self._aims():
+        if not several and not any(item.slot == "after" for item in kept) and not (self._search and draft.of("ask", "askfac")) and self._aims():
             ways += [("behind",), ("behind",)]
         return ways
 
@@ -137,7 +139,8 @@ class Longer:
         found = []
         for want, item in self._places():
             surface = draft.source[item.start : item.end] if item.shown else ""
-            facts = shape(item.slot, surface, 1, draft.source) if surface else frozenset()
+            count = sum(other.slot == item.slot for other in draft.of("inform"))
+            facts = shape(item.slot, surface, count, draft.source) if surface else frozenset()
             name = surface.lower() if item.kind in ("facility", "askfac") else ""
             if name:
                 if kind == "why" and draft.has("why", item.domain, name):
@@ -186,7 +189,7 @@ class Longer:
 
     def behind(self, said: str) -> list[str]:
         """What it is wanted for, as the end of the sentence."""
-        return [self._drawn(self._aims(), said) + "。"] if self._behind else []
+        return [self._drawn(self._aims(), said) + "。"] if self.aims else []
 
     # Longer ways to put it.
 

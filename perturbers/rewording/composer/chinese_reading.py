@@ -32,8 +32,10 @@ from dialmill.perturbers.rewording.composer.chinese_clauses import (
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Refusal
 from dialmill.schemas import Act, Turn
 
+#: How a question on what was just named ends.
+_HAS_IT = (("有", "吧"), ("有", "吗"), ("有", "么"), ("有", "没有"), ("有", "没"))
 #: What an acknowledgement may do, by kinds of ``composing.tsv``; the first that fits.
-MANNERS = ("agree", "resigned", "nomatter", "wonder", "affirm", "know")
+MANNERS = ("agree", "resigned", "soso", "nomatter", "wonder", "affirm", "know")
 
 
 class Reading:
@@ -186,6 +188,8 @@ class Reading:
                     places.update(company)
                     self.company.append((clause.words[company[0]].start, clause.words[company[-1]].end))
             unknown = [word.text for place, word in enumerate(clause.words) if place not in places]
+            if sure and not clause.marks and not cues and clause.texts[-2:] in _HAS_IT:
+                return "question_on_offer"  # "我想要大床房，这个酒店有吧": asks whether what was just named is there
             foreign = [mark for mark in clause.marks if mark.act is None]
             cues = {slot: found for slot, found in cues.items() if slot not in NAME_SLOTS}
             texts = set(clause.texts)
@@ -200,7 +204,11 @@ class Reading:
             if sure and clause.texts[:1] in (("那就",), ("那",), ("就",)) and not {"如果", "要是"}.isdisjoint(sure[-1].texts):
                 return "condition"
             follows = bool(kept) and kept[-1].stop == clause.start and self._goes_on(kept[-1], clause)
-            aside = not clause.marks and not cues and ((self._says_more(clause) and not searching) or self._asks_of_offer(clause) or follows)
+            aside = (
+                not clause.marks
+                and not cues
+                and ((self._says_more(clause) and not searching) or self._asks_of_offer(clause) or self._will_do(clause) or follows)
+            )
             if cues and not clause.marks and not unknown and self._beside(clause, cues):
                 kept.append(clause)  # "会不会冷，温度多少": a question of its own beside the one that is labelled
                 continue
@@ -214,6 +222,9 @@ class Reading:
                 return f"unlabelled: {(unknown or ['value'])[0]}"
             else:
                 kept.append(clause)
+        for clause in [clause for clause in sure if any(self._leads_on(clause, after) for after in kept)]:
+            sure.remove(clause)
+            kept.append(clause)  # "我们想去转转，散散心"
         return self._assemble(sure, kept, openings, closings, cued, told)
 
     def _manner(self, clause: Clause) -> str:
@@ -221,6 +232,8 @@ class Reading:
         texts = set(clause.texts)
         if {"是", "这样", "的"} <= texts:
             return ""  # "是这样的，我想…" opens what follows
+        if "还" in texts and texts & {"行", "可以"}:
+            return "soso"
         found = next((manner for manner in MANNERS if covered(clause.words, kinds()[manner])[1]), "")
         before = self.context.before.utterance.rstrip() if self.context.before is not None else ""
         asked = before.endswith(("？", "?", "吗", "么", "不")) or not {"可以不", "怎么样", "行吗", "可以吗"}.isdisjoint(before.split("，"))
@@ -242,6 +255,19 @@ class Reading:
         """Whether a clause asks about what was offered ("这家店可以么") and asks for nothing that a label has."""
         texts = set(clause.texts)
         return self._asks(clause) and bool(texts & kinds()["offered"]) and texts.isdisjoint(kinds()["search"] - {"我想", "想"})
+
+    def _leads_on(self, clause: Clause, after: Clause) -> bool:
+        """Whether a clause of frames, without a value or request, is gone on with by one that is kept."""
+        beside = clause.stop == after.start and self.text[clause.end : clause.stop].strip() in ("，", ",")
+        if not beside or clause.marks or not kinds()["asking"].isdisjoint(clause.texts):
+            return False
+        return not set(self._known(clause)[1]) - NAME_SLOTS
+
+    def _will_do(self, clause: Clause) -> bool:
+        """Whether a clause of frames says something of its own: "我们可以住在这里", "顺便吃个饭"."""
+        if self._asks(clause) or not kinds()["willdo"] & set(clause.texts):
+            return False
+        return ((kinds()["search"] | kinds()["asking"]) - {"我想", "想", "可以", "能"}).isdisjoint(clause.texts)
 
     def _beside(self, clause: Clause, cues: dict[str, set[str]]) -> bool:
         """Whether a clause has every-day words of a request alone, and another clause of the turn asks for the same by its name."""
@@ -309,14 +335,25 @@ class Reading:
             return content
         if self.domain in ROUTES and any(not set(table("head_words")[self.domain]).isdisjoint(clause.texts) for clause in kept):
             return "search_in_parts"
+        asked_of = any(item.kind in ("askfac", "check", "answer") for item in content)
+        if asked_of and any(clause.marks and not kinds()["seeking"].isdisjoint(clause.texts) for clause in kept):
+            return "search_in_parts"  # "找一家中等价位，有标准间的酒店": the search and what must be there
+        if any(item.value in ("这道菜", "这些菜") for item in content) and any(
+            clause not in position and any(mark.act is not None and mark.act.slot == "推荐菜" for mark in clause.marks) for clause in kept
+        ):
+            return "dish_after"
+        if self.domain in TRIPS and any(clause.marks and clause not in position for clause in kept):
+            return "search_in_parts"
         if any(item.kind in ("find", "pick") for item in content):
             heads = set(table("head_words").get(self.domain, ()))
-            searching = {"推荐", "介绍", "找", "找个", "找一个", "找家", "找一家", "找部"}
+            searching = kinds()["seeking"]
             for clause in kept:
                 if not kinds()["ofthose"].isdisjoint(clause.texts):
                     return "choice_in_parts"
                 if clause.marks and not (heads | kinds()["requesting"]).isdisjoint(clause.texts):
                     return "search_in_parts"
+                if self.text[clause.end : clause.stop].strip() in ("，", ",") and not kinds()["saying"].isdisjoint(clause.texts[-2:]):
+                    return "search_in_parts"  # "同学特别说了，想吃…": who says it and what is said
                 told_after = clause not in position and (self._asks(clause) or not heads.isdisjoint(clause.texts))
                 if not searching.isdisjoint(clause.texts) or told_after:
                     return "search_in_parts"
@@ -375,7 +412,9 @@ class Reading:
                 found.append(named._replace(kind="choose"))
             elif not asks and texts & kinds()["going"] and texts <= plans:
                 found.append(named._replace(kind="plan"))
-            elif any(act.slot not in NAME_SLOTS for act in self.requests) and (asks or texts.isdisjoint(kinds()["opinion"] | kinds()["deciding"])):
+            elif any(act.slot not in NAME_SLOTS for act in self.requests) and (
+                asks or texts.isdisjoint(kinds()["opinion"] | kinds()["deciding"] | {"也", "行"})
+            ):
                 found.append(named)
             else:
                 bare.append(clause)
@@ -397,6 +436,8 @@ class Reading:
         offered = {"推荐", "找", "找个", "找一个", "找一家", "找家", "选", "挑", "求"}.isdisjoint(words)
         about = bool(facilities) and not constraints and question and offered and not self.context.first and not self.anchored
         free = self.domain not in TRIPS | ROUTES | {"天气"} and not {mark.act.slot for mark in constraints if mark.act} <= QUALIFIERS
+        if about and self._several_offered() and not kinds()["picking"].isdisjoint(words):
+            return "choice_of_the_offered"
         if constraints and free and question and not self.context.first and not self.anchored and not kinds()["wishing"] & set(words):
             return "question_on_offer"
         told = [(mark.act.slot, mark.act.value) for mark in values if mark.act is not None]
@@ -421,7 +462,7 @@ class Reading:
                 return "stars"
         if self.selects:
             anchor = any(mark.act and mark.act.slot in NAME_SLOTS for mark in marks)
-            if not self._says(kinds()["near"]) or (self._says(kinds()["pick"]) and not anchor):
+            if not self._says(kinds()["near"]) or (self._says(kinds()["pick"]) and not anchor and offered):
                 items.append(Item("pick", self.domain))
             elif not anchor:
                 items.append(Item("near", self.domain))
@@ -446,6 +487,8 @@ class Reading:
             if picking and not self.context.first and not any(item.kind == "pick" for item in items):
                 return "choice_of_the_offered"
             items.append(Item("find", self.domain))
+            if any((act.slot or "").startswith(FACILITY) for act in held):
+                return "search_in_parts"  # "想蒸桑拿，看看哪家有这个服务"
             dishes = [act for act in held if act.slot == "推荐菜" and act.domain == self.domain]
             if dishes and not any(item.slot == "推荐菜" for item in items):
                 # "老妈想吃烤鸭，找家餐馆": the dish stays in its clause, and what is found must have it.
@@ -466,6 +509,8 @@ class Reading:
                     return "facility_not_said"
                 items.append(Item("askfac", act.domain, slot, "", mark_.start, mark_.end))
             elif slot in cued:
+                if slot.startswith("周边") and self.anchored and cued[slot] <= kinds()["near"]:
+                    return f"request_not_said: {slot}"  # "周边" is where to look, and nothing asks what else is there
                 others = slot.startswith("周边") and any(
                     not kinds()["other"].isdisjoint(clause.texts) and covered(clause.words, table("request_cues").get(slot, ()))[1] for clause in sure
                 )

@@ -37,6 +37,11 @@ from dialmill.perturbers.rewording.composer.chinese_longer import Longer, Questi
 from dialmill.perturbers.rewording.composer.chinese_reading import MANNERS
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Placed, Plan, Refusal
 
+#: Kinds of items that more than courtesy is said by.
+_BUSINESS = ("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac", "check")
+#: A kept clause that asks: "会不会冷".
+_KEPT_QUESTION = re.compile(r"(.)[不没]\1|有没有|什么|哪|几|多少|怎么|是否")
+
 
 class _Wording:
     """Words a plan."""
@@ -60,8 +65,8 @@ class _Wording:
         """The segments of the turn."""
         draft = self.draft
         keeps = draft.of("keep")
-        general = not (draft.of("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac", "check") or keeps)
-        if draft.style == "less" and not any(self._needed(item) for item in keeps):
+        general = not (draft.of(*_BUSINESS) or keeps)
+        if draft.style == "less" and draft.of(*_BUSINESS) and not any(self._needed(item) for item in keeps):
             keeps = []
         segments = self._opening(general)
         leading = [item for item in keeps if item.slot == "before"]
@@ -97,11 +102,11 @@ class _Wording:
         manners = [item.value for item in draft.of("ack")]
         manner = next((manner for manner in MANNERS if manner in manners), "")
         alone = general and not draft.of("thank", "bye", "done")
-        if draft.style == "less" and not alone and manner not in ("agree", "resigned"):
+        if draft.style == "less" and not alone and manner not in ("agree", "resigned", "soso"):
             return segments  # who is brief goes on at once; what agrees is said
         before = draft.context.before.utterance if draft.context.before is not None else ""
         facts = frozenset({"num"}) if re.search(r"\d{3}", before) else frozenset()
-        if draft.of("react") and manner not in ("agree", "resigned"):
+        if draft.of("react") and manner not in ("agree", "resigned", "soso"):
             segments.append(draft.pick("react", facts=facts))
         else:
             segments.append(draft.pick("ack", tag=manner, facts=facts))
@@ -111,6 +116,8 @@ class _Wording:
         """Whether a kept clause says more than circumstances: a value, a choice, a refusal."""
         source = self.draft.source
         if item.slot == "after" or source[item.end : item.end + 1] in ("？", "?") or source[item.end - 1] in "吗么呢":
+            return True
+        if _KEPT_QUESTION.search(source, item.start, item.end):
             return True
         if any(located.start >= item.start and located.end <= item.end for located in self.draft.context.view.located):
             return True
@@ -221,6 +228,8 @@ class _Wording:
         """Whether a value is the noun itself: "动作片", "日剧", "SUV"."""
         draft = self.draft
         surface = draft.source[wish.items[0].start : wish.items[0].end] if wish.items else ""
+        if self.domain in ("电视剧", "电影") and not surface.endswith(("剧", "片", "影")):
+            return False  # "科幻" alone names neither films nor series
         if self.domain == "电视剧" and surface.endswith("片"):
             return False  # a series that is called 喜剧片 would become a film
         return draft.has("headof", self.domain, wish.slot) or (wish.slot == "制片国家/地区" and surface.endswith(("剧", "片", "影")))
@@ -263,7 +272,7 @@ class _Wording:
         if draft.style == "less":
             return self._keywords(wishes)
         sayable = all(draft.has("say", domain, wish.slot, wish.facts) for wish in wishes)
-        if wishes and sayable and not near and rng.chance(REVERSED if len(wishes) > 1 else 0.15):
+        if wishes and sayable and not near and not self.led and rng.chance(REVERSED if len(wishes) > 1 else 0.15):
             order = list(wishes)
             rng.shuffle(order)
             said = "，".join(self._say(wish) for wish in order)
@@ -280,8 +289,18 @@ class _Wording:
                 anchor = "它"
         else:
             anchor = ""
-            text = draft.pick("open", domain, tag="later" if self._searched() else "first", facts=facts, led=self.led or draft.style == "more")
+            text = self._open(facts, says)
         return _close(put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
+
+    def _open(self, facts: frozenset[str], says: Sequence[str]) -> str:
+        """A frame of a search; what it is wanted for goes with none that further wishes stand behind as a sentence."""
+        draft = self.draft
+        for _ in range(8):
+            text = draft.pick("open", self.domain, tag="later" if self._searched() else "first", facts=facts, led=self.led or draft.style == "more")
+            if not (says and self.longer is not None and self.longer.aims and text.endswith("{S}？")):
+                break
+            draft.keys.pop()
+        return text
 
     def _searched(self) -> bool:
         """Whether the user has searched for something before this turn."""
@@ -298,8 +317,11 @@ class _Wording:
         draft = self.draft
         near = draft.of("near")
         parts = [put("{N}附近", N=draft.value(near[0]) if near[0].shown else "")] if near else []
+        said = "".join(draft.source[item.start : item.end] for item in draft.of("keep"))
+        if near and not near[0].shown and self.led and any(words in said for words in kinds()["near"]):
+            parts = []
         head = next((wish for wish in wishes if self._names(wish)), None)
-        noun = head.text if head is not None else self._head()
+        noun = head.text if head is not None else "电视剧" if self.domain == "电视剧" else self._head()
         parts.append("找" + noun if self.led or draft.of("with") else noun)
         parts += [self._say(wish) for wish in wishes if wish is not head]
         joint = " " if self.rng.chance(0.5) and not (self.led or draft.of("with")) else "，"
@@ -568,6 +590,8 @@ def word(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Co
     if re.search(r"\{[A-Za-z]", text):
         return Refusal("no_clause: place left empty")
     full, placed = _expanded(text, draft)
+    if not full.strip(SIGNS):
+        return Refusal("nothing_left")
     problem = _requests_lost(context, plan, full)
     if problem:
         return Refusal(problem)
