@@ -28,10 +28,11 @@ def readable(text: str, edits: Sequence[Edit], letters: bool = True) -> list[tup
         start, end = edit.start, edit.end
         old, new = text[start:end], edit.replacement
         if not letters or any(char.isspace() for char in f"{old.strip()},{new.strip()}"):
-            if _in_word(old[:1]) or _in_word(new[:1]):
+            inside = _in_word(text[start - 1 : start]) and _in_word(text[end : end + 1])  # "post[al ]code"
+            if inside or _in_word(old[:1]) or _in_word(new[:1]):
                 while start and _in_word(text[start - 1]):
                     start -= 1
-            if _in_word(old[-1:]) or _in_word(new[-1:]):
+            if inside or _in_word(old[-1:]) or _in_word(new[-1:]):
                 while end < len(text) and _in_word(text[end]):
                     end += 1
         if groups and start <= groups[-1][1]:
@@ -52,5 +53,6 @@ def _applied(text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
 
 
 def _in_word(char: str) -> bool:
+    """Whether a character, or none, is one of a word."""
     # Chinese writes no blanks, so that a whole "word" would be the clause.
     return char.isalnum() and char < "\u2e80"

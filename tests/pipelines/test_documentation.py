@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
+import json
 import re
 import shlex
 import shutil
@@ -11,8 +13,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from dialmill.perturbers.speech.engines import registry as engines
+from dialmill.perturbers.speech.weights import PACKAGED
+from dialmill.pipelines.cli.main import parser_of
 
 import dialmill as dm
+from tests.notebook import run_cell
 from tests.pipelines.tools import ROOT, call
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
@@ -30,6 +36,61 @@ def test_every_command_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
         assert words[0] == "dialmill", command
         done = call(*words[1:])
         assert done.code == 0, (command, done.err)
+
+
+#: Commands with words that stand for the reader's own (PATH, DIR), which can't be run.
+_EVERY = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_FENCED = re.compile(r"^```\w*\n(.*?)^```", re.M | re.S)
+_LINE = re.compile(r"(?m)^ *(?:\$ )?(?:python -m )?(dialmill (?:[^\n\\]|\\\n)+)$")
+_INLINE = re.compile(r"`(dialmill [a-z][^`\n]*)`")
+
+
+@pytest.mark.parametrize("page", _EVERY, ids=[path.relative_to(ROOT).as_posix() for path in _EVERY])
+def test_every_command_that_is_named_exists_with_its_options(page: Path) -> None:
+    """The commands and options that text and blocks of all pages name, whether or not they can be run as they stand."""
+    known: dict[str, set[str]] = {}
+    written = page.read_text("utf-8")
+    for found in [line for block in _FENCED.findall(written) for line in _LINE.findall(block)] + _INLINE.findall(_FENCED.sub("", written)):
+        text = found.replace("\\\n", " ").partition(" -- ")[0].partition("#")[0]
+        command = re.search(r"dialmill ([a-z][a-z-]*)", text)
+        if command is None:
+            continue
+        if command[1] not in known:
+            parser = parser_of([command[1]])
+            actions = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+            assert command[1] in actions.choices, f"{page.name}: there is no command {command[1]} ({text})"
+            known[command[1]] = {name for action in actions.choices[command[1]]._actions for name in action.option_strings}
+        for option in re.findall(r"(?<![\w=-])--[a-z][a-z-]*", text):
+            assert option in known[command[1]], f"{page.name}: {command[1]} has no option {option} ({text})"
+
+
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+_WITH_PYTHON = [page for page in PAGES if _PYTHON.search(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", _WITH_PYTHON, ids=[page.name for page in _WITH_PYTHON])
+def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other, in a folder in which the corpora that come along lie as in a checkout."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    names = {"record": next(dm.read("data/multiwoz21")).to_dict()}
+    for block in _PYTHON.findall(page.read_text("utf-8")):
+        exec(compile(block, page.name, "exec"), names)
+
+
+NOTEBOOK = ROOT / "examples" / "noisy_suite.ipynb"
+
+
+def test_the_notebook_runs_and_shows_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cells are executed in their order, as Jupyter does; what a cell prints, and the value of its last line, is what stands below it."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    cells = [cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) > 5
+    for cell in cells:
+        said = run_cell("".join(cell["source"]), names)
+        shown = "".join("".join(one.get("text") or one["data"]["text/plain"]) for one in cell["outputs"])
+        assert said.strip() == shown.strip(), "".join(cell["source"])
 
 
 def test_the_example_is_real_output() -> None:
@@ -54,5 +115,16 @@ def test_the_documentation_builds(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
-    for page in ("index.html", "perturbers/typos/index.html", "benchmarks/raddle/index.html", "sources/multiwoz21/index.html"):
-        assert (tmp_path / "site" / page).is_file()
+    made = {
+        "perturbers": dm.list_perturbers(),
+        "benchmarks": dm.list_benchmarks(),
+        "sources": dm.list_sources(),
+        "exporters": dm.list_exporters(),
+        "engines": engines.REGISTRY.names(),
+    }
+    for folder, names in made.items():
+        head = (tmp_path / "site" / folder / "index.html").read_text("utf-8")
+        for name in names:
+            assert (tmp_path / "site" / folder / name / "index.html").is_file() and f">{name}</a>" in head, (folder, name)
+    weights = (tmp_path / "site" / "weights" / "index.html").read_text("utf-8")
+    assert all(one.model_sha256 in weights for one in PACKAGED.values())

@@ -86,9 +86,10 @@ def test_edits_of_several_words_take_whole_words(text: str, edit: Edit, shown: l
         ("two cheap hotels", [Edit(0, 3, "too"), Edit(15, 16, "")], [(0, 3, "too"), (10, 16, "hotel")]),
         ("hotels", [Edit(1, 2, "0"), Edit(4, 5, "1")], [(0, 6, "h0te1s")]),
         ("the east", [Edit(3, 3, ", um,")], [(3, 3, ", um,")]),
+        ("the postcode", [Edit(8, 8, "al ")], [(4, 12, "postal code")]),
         ("便宜的酒店", [Edit(2, 3, "得")], [(2, 3, "得")]),
     ],
-    ids=["a letter", "two words", "twice in a word", "between words", "chinese"],
+    ids=["a letter", "two words", "twice in a word", "between words", "a word in two", "chinese"],
 )
 def test_without_letters_words_are_shown_whole(text: str, edits: list[Edit], shown: list[tuple[int, int, str]]) -> None:
     assert readable(text, edits, letters=False) == shown
