@@ -6,6 +6,7 @@ stores' own libraries find them (``GOOGLE_APPLICATION_CREDENTIALS``, ``STORAGE_E
 
 from __future__ import annotations
 
+import codecs
 import glob
 import io
 import os
@@ -105,6 +106,11 @@ def split_member(path: str) -> tuple[str, str]:
     """(archive, member) of ``archive.zip!member``; (path, "") of any other path."""
     archive, mark, member = path.partition(".zip" + MEMBER)
     return (archive + ".zip", member) if mark else (path, "")
+
+
+def without_mark(data: bytes) -> bytes:
+    """The content of a text without the byte order mark of UTF-8 that some programs write in front."""
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def read_bytes(path: str) -> bytes:

@@ -157,6 +157,9 @@ def _classify(rest: str, stamped: bool) -> tuple[Kind, str, str]:
             return "message", said[1], said[2]
     if not rest.strip():
         return "blank", "", ""
+    if rest.startswith("***"):
+        kind, nick, text = _event(rest.lstrip("* "))
+        return (kind, nick, text) if kind != "action" else ("system", "", rest)
     if rest.startswith("==="):
         return _event(rest[3:].lstrip())
     if rest.startswith(("* ", " * ", "*\t")):

@@ -134,7 +134,7 @@ class DialogueGold:
         joined: dict[tuple[str, str], list[Piece]] = {}
         for one in inputs:
             source = registry.get(one.source)
-            for index, (source_id, kind, data) in enumerate(source.pieces(one.role, one.path, files.read_bytes(one.path))):
+            for index, (source_id, kind, data) in enumerate(source.pieces(one.role, one.path, files.without_mark(files.read_bytes(one.path)))):
                 joined.setdefault((one.source, source_id), []).append(Piece(kind, one.number, index, data))
         found: list[Dialogue] = []
         for (name, source_id), pieces in sorted(joined.items()):

@@ -72,7 +72,7 @@ def _dialogues(inputs: Sequence[InputFile], sources: dict[str, Source], rejected
 
 def _pieces(one: InputFile, sources: dict[str, Source]) -> Iterator[tuple[str, Piece]]:
     # The path itself, not how it is shown: its folders can tell the split.
-    for index, (source_id, kind, data) in enumerate(sources[one.source].pieces(one.role, one.path, files.read_bytes(one.path))):
+    for index, (source_id, kind, data) in enumerate(sources[one.source].pieces(one.role, one.path, files.without_mark(files.read_bytes(one.path)))):
         yield source_id, Piece(kind, one.number, index, data)
 
 

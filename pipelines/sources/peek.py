@@ -25,7 +25,7 @@ def head_text(head: bytes, whole: Callable[[], bytes]) -> str:
     """The beginning of a file as sources are shown it.
 
     Args:
-        head: its first `HEAD_BYTES` bytes.
+        head: its first `HEAD_BYTES` bytes; a byte order mark in front is no part of the text.
         whole: gives all of it; called for Parquet alone. A file that can't be read as Parquet is shown as its bytes.
     """
     if head[:4] == PARQUET.encode():
@@ -36,8 +36,8 @@ def head_text(head: bytes, whole: Callable[[], bytes]) -> str:
             schema = pq.read_schema(io.BytesIO(whole()))
             return PARQUET + json.dumps({field.name: _example(field.type) for field in schema})
         except (pa.ArrowException, OSError, ValueError):
-            return head.decode("utf-8", "replace")
-    return head.decode("utf-8", "replace")
+            return head.decode("utf-8", "replace").removeprefix("\ufeff")
+    return head.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def _example(kind: Any) -> Any:

@@ -45,7 +45,7 @@ def try_file(path: str) -> Trial | None:
         return None
     source, role = min(roles, key=lambda found: found[1] != "dialogues")
     trial = Trial(source.name, role)
-    for index, (source_id, kind, data) in enumerate(source.pieces(role, path, files.read_bytes(path))):
+    for index, (source_id, kind, data) in enumerate(source.pieces(role, path, files.without_mark(files.read_bytes(path)))):
         if role != "dialogues" or kind == "dialogue":
             trial.records += 1
         if kind == "dialogue":

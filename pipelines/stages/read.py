@@ -38,7 +38,7 @@ class ReadFile(Stage):
             data = files.read_bytes(one.path)
             source = self.sources[one.source]
             # The path itself, not how it is shown: its folders can tell the split, however the user named the file.
-            for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.path, data)):
+            for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.path, files.without_mark(data))):
                 records += kind == "dialogue"
                 fault = id_fault(source_id)
                 if fault is not None:

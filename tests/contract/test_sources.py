@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+from typing import Any
 
+import pytest
 from dialmill.perturbers.core.plugins import OURS
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.sources import registry
 from dialmill.schemas import Dialogue
 from dialmill.schemas.dialogue import encode
 
+import dialmill as dm
 from dialmill.testing import SourceContract
 from tests.pipelines.tools import DATA, ROOT
 
@@ -198,3 +204,20 @@ def test_sources_work_without_beam() -> None:
     code = "import sys; sys.modules['apache_beam'] = None\n"
     code += "from dialmill.pipelines.sources import registry\nfor name in registry.names(): registry.get(name)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+_CONTRACTS = [kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, SourceContract) and kind is not SourceContract]
+_CORPORA = {kind.name: kind.corpus for kind in _CONTRACTS if hasattr(kind, "corpus")}
+
+
+@pytest.mark.parametrize("name", _CORPORA)
+def test_a_byte_order_mark_in_front_of_a_text_changes_nothing(name: str, tmp_path: Path) -> None:
+    plain, marked = _CORPORA[name], tmp_path / _CORPORA[name].name
+    if isinstance(registry.get(name), MessageSource):
+        pytest.skip("logs have a test of their own")
+    shutil.copytree(plain, marked)
+    for path in marked.rglob("*"):
+        if path.suffix in (".json", ".jsonl", ".txt", ".tsv", ".csv", ".yml", ".yaml"):
+            path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    rejected: list[Any] = []
+    assert list(dm.read(marked, format=name, rejects=rejected)) == list(dm.read(plain, format=name, rejects=[]))

@@ -212,3 +212,8 @@ def test_no_line_is_lost_or_crashes(text):
     assert [line.line for line in parsed] == list(range(len(lines)))
     assert all(a.minute <= b.minute for a, b in pairwise(parsed))
     assert len(Roster().read(parsed)) == sum(line.is_talk for line in parsed)
+
+
+def test_lines_of_three_stars_are_the_server_s() -> None:
+    _, lines = parse(["[09:18] *** carl has joined #c", "[09:19] *** topic is tea", "[09:20] <bo> *** not me", "[09:21] * bo waves"])
+    assert [(line.kind, line.nick) for line in lines] == [("join", "carl"), ("system", ""), ("message", "bo"), ("action", "bo")]
