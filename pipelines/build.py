@@ -19,7 +19,7 @@ from dialmill.pipelines.core.errors import DialmillError, UsageError
 from dialmill.pipelines.core.folders import EXPORTS
 from dialmill.pipelines.core.progress import Progress
 from dialmill.pipelines.core.recipe import Recipe
-from dialmill.pipelines.core.runner import Runner
+from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.stage import Item, Stage, StageChain
 from dialmill.pipelines.core.subsets import repeats
 from dialmill.pipelines.disentangle.recipe import LogRecipe
@@ -36,10 +36,10 @@ from dialmill.pipelines.sinks.parts import WriteParts, join_parts
 from dialmill.pipelines.sinks.shortfalls import empty_suites, reasons_of
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
-from dialmill.pipelines.stages import difficulty, exports, pools, training_sample, tuning
+from dialmill.pipelines.stages import difficulty, exports, hard, pools, training_sample, tuning
 from dialmill.pipelines.stages.assign_split import AssignSplit
 from dialmill.pipelines.stages.check_records import CheckRecords
-from dialmill.pipelines.stages.choose_subsets import ChooseSubsets
+from dialmill.pipelines.stages.choose_few_shot import ChooseFewShot
 from dialmill.pipelines.stages.difficulty import MeasureDifficulty
 from dialmill.pipelines.stages.insert_turns import InsertTurns
 from dialmill.pipelines.stages.join_tokens import JoinTokens
@@ -122,8 +122,8 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main), side=names)
     layout = runner.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
     written, side_counters = gather_pools(runner, job, folder, wanted, layout, parsed.tagged["pool"]) if wanted else ([], [])
-    learned, learned_counters = training_sample.learn(runner, recipe, job.seed, folder, parsed.main, layout)
-    written, side_counters = [*written, learned], [*side_counters, *learned_counters]
+    learned, learned_counters = training_sample.learn(runner, job, folder, parsed.main, parsed.tagged.get("spare"), layout)
+    written, side_counters = [*written, *learned], [*side_counters, *learned_counters]
     if tuning.wanted(recipe):
         found, found_counters = tuning.learn(runner, recipe, job.seed, folder, parsed.main, layout)
         written, side_counters = [*written, found], [*side_counters, *found_counters]
@@ -131,16 +131,19 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     side = runner.zip_side_inputs("layout and prepared files", layout, paths)
     chain = dialogue_stages(job, folder)
     made = runner.apply(chain.label, chain, parsed.main, side=side)
-    finished = job.benchmark.finish(runner, job, folder, made.tagged["record"])
+    chosen, tested = choose_hard(runner, job, made)
+    both = {tag: runner.flatten(f"all {tag}s", [made.tagged[tag], tested.tagged[tag]]) for tag in ("record", "band")}
+    finished = job.benchmark.finish(runner, job, folder, both["record"])
 
-    pairs = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", made.tagged["band"]))
+    pairs = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", both["band"]))
     overlap = runner.apply("count overlaps", CountPairs(), runner.group("each pair once", pairs.main))
 
-    writing = [one for one in (read, parsed, made, *finished) if "out" in one.tagged]
+    writing = [one for one in (read, parsed, made, tested, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
 
-    counters = runner.flatten("all counters", [one.counters for one in (read, parsed, made, *finished, pairs, overlap, parts)] + side_counters)
+    counting = (read, parsed, made, chosen, tested, *finished, pairs, overlap, parts)
+    counters = runner.flatten("all counters", [one.counters for one in counting] + side_counters)
     runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
 
 
@@ -150,7 +153,7 @@ def wanted_pools(recipe: Recipe) -> list[PoolRequest]:
 
 
 def dialogue_stages(job: Job, folder: str) -> StageChain:
-    """What happens to one dialogue once the splits are planned, in this order."""
+    """What happens to one dialogue once the splits are planned, in this order; a test dialogue waits after it was judged (see `choose_hard`)."""
     benchmark, recipe, seed, params = job.benchmark, job.recipe, job.seed, job.params
     inserter = benchmark.inserter(recipe)
     stages: dict[str, Stage] = {"assigning splits": AssignSplit(recipe, benchmark.takes_records)}
@@ -160,18 +163,40 @@ def dialogue_stages(job: Job, folder: str) -> StageChain:
     stages["perturbing"] = Perturb(recipe, seed, params, folder, needing, benchmark.releases_suites_together)
     if recipe.typography == "join":
         stages["joining tokens"] = JoinTokens(seed, params)
-    shown: Literal["all", "one", "none"] = "none" if benchmark.answers_in_dialogues else "one" if benchmark.releases_suites_together else "all"
     return StageChain(
         stages
         | {
             "checking records": CheckRecords(),
             "measuring difficulty": MeasureDifficulty(),
-            "choosing subsets": ChooseSubsets(recipe, seed),
-            "signing for overlaps": SignRecords(),
-            "writing records": WriteRecords(recipe, job.shards, shown, seed),
-            "releasing": Release(benchmark, recipe, seed, job.shards, tuple(one.path for one in job.inputs if one.role == "other")),
+            "judging": hard.JudgeTest(recipe, benchmark, seed),
+            "choosing few-shot dialogues": ChooseFewShot(recipe, seed, benchmark.panel, benchmark.labels_are_classes),
         }
+        | writing_stages(job)
     )
+
+
+def writing_stages(job: Job) -> dict[str, Stage]:
+    """What happens to a dialogue once its subsets are known."""
+    benchmark, recipe, seed = job.benchmark, job.recipe, job.seed
+    shown: Literal["all", "one", "none"] = "none" if benchmark.answers_in_dialogues else "one" if benchmark.releases_suites_together else "all"
+    return {
+        "signing for overlaps": SignRecords(),
+        "writing records": WriteRecords(recipe, job.shards, shown, seed),
+        "releasing": Release(benchmark, recipe, seed, job.shards, tuple(one.path for one in job.inputs if one.role == "other")),
+    }
+
+
+def choose_hard(runner: Runner, job: Job, made: Outputs) -> tuple[Outputs, Outputs]:
+    """The hard part of each test suite is chosen once all of it was judged, and the test dialogues that waited go on.
+
+    Returns:
+        The choice, and what the dialogues give.
+    """
+    grouped = runner.group("bring the verdicts of a suite together", made.tagged["judged"])
+    chosen = runner.apply("choose the hard", hard.ChooseHard(job.recipe, job.benchmark.panel), grouped)
+    names = runner.combine("gather the hard", hard.GatherHard(), chosen.main)
+    chain = StageChain({"taking the hard": hard.TakeHard(), **writing_stages(job)})
+    return chosen, runner.apply("test dialogues", chain, made.tagged["held"], side=names)
 
 
 def gather_pools(runner: Runner, job: Job, folder: str, wanted: Sequence[PoolRequest], layout: Any, given: Any) -> tuple[list[Any], list[Any]]:
@@ -253,7 +278,8 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         counters, layout = msgspec.msgpack.decode(files.read_bytes(files.join(output.temporary, _COUNTERS)), type=tuple[Counters, Layout])
         files.remove(files.join(output.temporary, _COUNTERS))
         found = tuning.read(output.temporary)
-        for name in (*pools.pool_files(wanted_pools(job.recipe)), training_sample.FILE, tuning.FILE):
+        learned = training_sample.learned_files(job.recipe, job.benchmark.panel)
+        for name in (*pools.pool_files(wanted_pools(job.recipe)), *learned, tuning.FILE):
             if files.size(files.join(output.temporary, name)) is not None:
                 files.remove(files.join(output.temporary, name))
         if counters.faults:

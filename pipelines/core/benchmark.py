@@ -95,6 +95,7 @@ class SourceRecords(NamedTuple):
         extra: what the source keeps beside the dialogue.
         hard: the ids of those records that are in `test_hard`.
         few: whether the dialogue is a few-shot one.
+        hard_turns: of those records the turns that are hard, where the benchmark's panel judges turns for themselves.
     """
 
     records: Sequence[Dialogue]
@@ -102,6 +103,7 @@ class SourceRecords(NamedTuple):
     extra: bytes
     hard: Set[str]
     few: bool
+    hard_turns: Mapping[str, Set[int]] = {}
 
 
 class Benchmark(ABC):
@@ -128,6 +130,10 @@ class Benchmark(ABC):
 
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
+    #: The panel of baselines that chooses test_hard (dialmill.pipelines.baselines.panel.registry has them), "" for none.
+    panel: ClassVar[str] = "turns"
+    #: Whether labels of user turns are classes that a system tells; of chat logs they are the names of speakers.
+    labels_are_classes: ClassVar[bool] = True
 
     def recipe(self) -> type[Recipe]:
         """The recipe class: its fields are the keys that this benchmark knows."""
@@ -167,6 +173,15 @@ class Benchmark(ABC):
 
     def predictor(self) -> Predictor | None:
         """The light baseline whose predictions the scorer reads, None where there is none."""
+        return None
+
+    def taught(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Dialogue:
+        """A dialogue as baselines learn from it: with what the benchmark puts into those that they judge."""
+        inserter = self.inserter(recipe)
+        return dialogue if inserter is None else inserter.perturb(dialogue, seed)
+
+    def judged_turns(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Sequence[int] | None:
+        """The turns of a test dialogue that may be hard, where the panel judges turns for themselves; None for all."""
         return None
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:

@@ -43,7 +43,7 @@ class Counters(msgspec.Struct):
     `inputs` and `parts` list the files read and written, `faults` the inputs that can't be used, `overlap` the dialogues that stand in two splits,
     `failures` is one failure of each kind by suite ("speech\\nasr_failed"), `audit` what blind rankers find in each file of candidate sets,
     `word_errors` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink"), `difficulty` those of novelty and
-    distance by suite ("typos\\nchanged").
+    distance by suite ("typos\\nchanged"), `hard` the choice of each suite's hard records and its check by suite, baseline and figure.
     """
 
     stages: dict[str, StageCount] = {}
@@ -54,6 +54,7 @@ class Counters(msgspec.Struct):
     audit: dict[str, dict[str, int]] = {}
     word_errors: dict[str, dict[str, int]] = {}
     difficulty: dict[str, dict[str, int]] = {}
+    hard: dict[str, dict[str, int]] = {}
     failures: dict[str, str] = {}
     inputs: list[dict[str, Any]] = []
     parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
@@ -101,6 +102,7 @@ class Counters(msgspec.Struct):
             (self.audit, other.audit),
             (self.word_errors, other.word_errors),
             (self.difficulty, other.difficulty),
+            (self.hard, other.hard),
         ):
             for key, sums in others.items():
                 _add(ours.setdefault(key, {}), sums)

@@ -21,8 +21,11 @@ from dialmill import perturbers
 
 _SUITE_NAME = re.compile(r"\w(?:[\w.+-]*[\w+-])?")
 _SIMULATED = ("reminder",)
-#: The baselines that come with dialmill (dialmill.pipelines.baselines.trained has them; it isn't imported for their names).
-BUILT_IN = ("tracker", "classifier")
+#: Every kind of baseline of the benchmark's panel.
+AUTO = "auto"
+#: The kinds of baselines that come with dialmill (dialmill.pipelines.baselines.panel has them; it isn't imported for their names).
+BASELINE_KINDS = ("values", "words", "characters", "neighbours", "embedding", "tfidf", "bm25", "form")
+_FORMER_BASELINES = ("tracker", "classifier")
 #: The perturbers whose engine llm takes an instruction.
 _PROMPTED = (*REWRITERS, "knowledge")
 _STAGES = ("read", "filter", "split", "few_shot", "test_hard")
@@ -183,26 +186,27 @@ class Recipe:
         float,
         Meta(
             ge=0,
-            le=1,
-            description="the share of train that is also in few_shot/; 0 for none",
-            examples=[0.05],
-            extra={"unit": "share of dialogues"},
+            description="what of train is also in few_shot/: up to 1 a share, above it so many dialogues of each domain; at least 5 of each domain "
+            "and of each label that test has, where there are so many; 0 for none",
+            examples=[0.05, 10],
+            extra={"unit": "share, or dialogues of a domain"},
         ),
     ] = 0.1
-    hard_threshold: Annotated[
-        float,
+    hard_share: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
         Meta(
-            description="test dialogues whose difficulty is above this are in test_hard; the scale goes from 1 (easy) to 5, and each reason (values "
-            "lost or changed, many edits on keywords, rare words, long turns, ...) adds 1",
-            examples=[3.0],
+            description="the share of each test suite that is in test_hard too: what the baselines get wrong beyond what length lets one expect; "
+            "none or 0 for none",
+            examples=[0.1],
+            extra={"unit": "share of records"},
         ),
-    ] = 2.5
+    ] = 0.25
     hard_baselines: Annotated[
         list[str],
         Meta(
-            description="the baselines of which one at least must be wrong in a test_hard dialogue: auto (whichever of tracker and "
-            "classifier the labels fit), those by name, or prediction files of your own; empty lets the difficulty decide",
-            examples=[["tracker"]],
+            description="the baselines that choose test_hard: auto (all kinds of the benchmark's panel), some by name, and prediction files of "
+            "your own models beside them; empty chooses nothing",
+            examples=[["words", "neighbours"]],
         ),
     ] = field(default_factory=lambda: ["auto"])
     max_failures: Annotated[
@@ -228,7 +232,9 @@ class Recipe:
     keep_audio: Annotated[bool, Meta(description="leaves the audio of speech suites in dialogues/SUITE/audio/ID/VARIANT/TURN.wav")] = False
 
     #: Keys of earlier releases -> what they are called now.
-    renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from"}
+    renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from", "hard_threshold": "hard_share"}
+    #: Those of them whose values mean something else now: a manifest's are left out.
+    revalued: ClassVar[frozenset[str]] = frozenset({"hard_threshold"})
     #: Why dialogues or examples are left out, and the setting that takes them.
     relaxed_by: ClassVar[Mapping[str, str]] = {
         "too_few_turns": "min_turns=N",
@@ -284,8 +290,10 @@ class Recipe:
             if name not in _SIMULATED:
                 raise UsageError(f"there is no simulated corpus {name!r}; there are: {', '.join(_SIMULATED)}")
         for name in self.hard_baselines:
-            if name not in ("auto", *BUILT_IN) and not (files.is_remote(name) or Path(name).is_file()):
-                raise UsageError(f"hard_baselines: {name!r} is neither one of auto, {', '.join(BUILT_IN)} nor a file of predictions")
+            if name in _FORMER_BASELINES:
+                raise UsageError(f"hard_baselines: {name!r} is replaced by several kinds, of which {AUTO} takes all: {', '.join(BASELINE_KINDS)}")
+            if name not in (AUTO, *BASELINE_KINDS) and not (files.is_remote(name) or Path(name).is_file()):
+                raise UsageError(f"hard_baselines: {name!r} is neither one of {AUTO}, {', '.join(BASELINE_KINDS)} nor a file of predictions")
         unknown = [name for name in self.prompts if name not in _PROMPTED]
         if unknown:
             raise UsageError(f"prompts: {', '.join(map(repr, unknown))} takes no prompt; those that do are: {', '.join(_PROMPTED)}")
@@ -436,7 +444,10 @@ def _add_file(values: dict[str, Any], given: dict[str, set[str]], file: str, ben
         # A whole manifest. What wrote it, an earlier release perhaps, took its recipe as valid: its keys are brought up to date, none counts as set.
         if loaded.get("benchmark") not in (None, benchmark):
             raise UsageError(f"{file}: is the manifest of {loaded['benchmark']}, and the benchmark is {benchmark}")
-        values |= {kind.renamed.get(key, key): value for key, value in _without_name(loaded["recipe"]).items()}
+        recorded = {key: value for key, value in _without_name(loaded["recipe"]).items() if key not in kind.revalued}
+        if set(recorded.get("hard_baselines") or ()) & {*_FORMER_BASELINES}:
+            recorded["hard_baselines"] = [AUTO]
+        values |= {kind.renamed.get(key, key): value for key, value in recorded.items()}
         return
     for key, value in _without_name(loaded).items():
         given.setdefault(key, set())

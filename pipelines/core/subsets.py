@@ -1,7 +1,7 @@
 """Few-shot and hard sets in a benchmark's own release: the records of a subset again, in files of the same form below release/SUBSET.
 
-Which dialogues belong to a subset is decided once: few_shot holds the share of train that the recipe asks for, in nested order,
-test_hard the test dialogues that a baseline gets wrong and whose difficulty is above the threshold.
+Which dialogues belong to a subset is decided once: few_shot holds what of train the recipe asks for, in nested order, test_hard the share of test
+that several kinds of baselines get wrong most often for its length.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
         lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({shown}); smaller shares are subsets of larger ones."]
     notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
     lines += ["", "## Suites", "", *notes] if notes else []
-    lines += [*_difficulty(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
+    lines += [*_difficulty(manifest), *_hard(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
     if recipe.held_out_labels:
@@ -203,6 +203,25 @@ def _difficulty(manifest: Mapping[str, Any]) -> list[str]:
     for suite, found in manifest["difficulty"].items():
         shown = [found["changed_share"], *(found["all"][name] for name in ("novel_bigrams", "novel_words", "near_copies", "distance"))]
         lines.append(f"| {suite} | " + " | ".join("" if one is None else f"{one:.3f}" for one in shown) + " |")
+    return lines
+
+
+def _hard(manifest: Mapping[str, Any]) -> list[str]:
+    """Whether test_hard is hard for a baseline that had no say in choosing it, where there is one; else nothing."""
+    if not manifest.get("hard"):
+        return []
+    lines = ["", "## Hard test sets", ""]
+    lines += ["Accuracy of a kind of baseline that had no part in the choice: test / hard / 95 % of random subsets of the same lengths."]
+    lines += ["", "| suite | hard | baseline | figure | test | hard | random | |", "|---|---|---|---|---|---|---|---|"]
+    for suite, found in manifest["hard"].items():
+        of = f"{found['hard']:,} of {found['units']:,}"
+        for kind, figures in found.get("check", {}).items():
+            for name, one in figures.items():
+                verdict = ("below" if one["below"] else "not below") if found["power"] else "no power"
+                shown = f"{100 * one['test']:.1f} | {100 * one['hard']:.1f} | {100 * one['low']:.1f} to {100 * one['high']:.1f}"
+                lines.append(f"| {suite} | {of} | {kind} | {name} | {shown} | {verdict} |")
+        if not found["power"]:
+            lines.append(f"| {suite} | {of} | | | | | | no power: the suite is too small for this check |")
     return lines
 
 

@@ -13,7 +13,7 @@ from dialmill.pipelines.candidates.audit import rates, suspicions
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import SHORTFALL, Counters
 from dialmill.pipelines.sinks.shortfalls import empty_parts, refusals
-from dialmill.pipelines.stages import difficulty
+from dialmill.pipelines.stages import difficulty, hard
 from dialmill.pipelines.stages.split import Layout
 from dialmill.pipelines.stages.word_errors import report
 from dialmill.schemas.version import RECORD, VERSION
@@ -66,6 +66,7 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
         "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())},
         "notes": notes_of(counters),
         **({"difficulty": difficulty.report(counters.difficulty)} if counters.difficulty else {}),
+        **({"hard": hard.report(counters.hard)} if counters.hard else {}),
         **({"audit": audited} if audited else {}),
         **({"speech": {"transcribed": report(counters.word_errors), "tuned": tuned or {}}} if counters.word_errors else {}),
         "warnings": [

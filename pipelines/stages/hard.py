@@ -1,128 +1,251 @@
-"""The hard test subset: test dialogues that a baseline gets wrong and that are difficult on a scale of 1 to 5, with the reasons for both.
+"""The hard test subset: what several kinds of baselines get wrong more often than the length of a dialogue lets one expect.
 
-CGoDial (Dai et al., EMNLP 2022, section 3.4) keeps what at least one of its baselines gets wrong and people score above 2.5 for "hard to understand"
-and "spoken errors on keywords". Here every reason of `Difficulty` adds one to the score. Where a source has no labels that a baseline could miss,
-the score decides alone.
+A record is judged where it was made (`JudgeTest`), and waits; the verdicts of a suite come together and the hardest share of it is chosen
+(`ChooseHard`); then the records go on with the choice (`TakeHard`). Reasons say what was missed at which turn, and what of the turn explains it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from dialmill.perturbers.core.tokens import tokens
-from dialmill.pipelines.baselines.rankers import Frequencies
-from dialmill.pipelines.baselines.trained import Mistake, TrainedBaselines
+import msgspec
+from dialmill.pipelines.baselines.ontology import canonical
+from dialmill.pipelines.baselines.panel.choice import Unit, check, hardest, scores
+from dialmill.pipelines.baselines.panel.panel import Missed, Panel, Verdict, unit_id
+from dialmill.pipelines.baselines.panel.registry import panel as panel_of
+from dialmill.pipelines.baselines.panel.seen import ACTS, LABEL, UPDATE, act_names, turn_class
+from dialmill.pipelines.core.benchmark import Benchmark
+from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.stage import Item, Stage, compress, decompress
+from dialmill.pipelines.core.subsets import HARD
+from dialmill.pipelines.stages import training_sample
+from dialmill.pipelines.stages.items import DialogueRecords, ParsedDialogue
+from dialmill.pipelines.stages.split import Layout
 from dialmill.schemas import Dialogue, Step, Turn
+from dialmill.schemas.dialogue import STANDARD, pack, unpack
 
-STEP = "test_hard@2"
-_NEGATION = {
-    "en": re.compile(r"\b(?:not|no|never|without|don'?t|doesn'?t|isn'?t|won'?t|can'?t|nothing)\b|n't\b", re.I),
-    "zh": re.compile(r"不(?!错|过)|没|别的?不|无需|不要"),
-}
-#: A user turn of more words than this is long; a Chinese word is about 1.5 characters.
-_LONG = {"en": 22, "zh": 18}
-#: A keyword is a word that fewer than one in so many training turns has.
-_KEYWORD = 20
-#: Edits on keywords are a reason from so many on, and from this share of the user's words on.
-_EDITED, _EDITED_SHARE = 2, 0.06
-#: The same for words that no training turn has.
-_RARE, _RARE_SHARE = 3, 0.08
-#: Names of slots that a reason quotes of one baseline, at most.
-_QUOTED = 6
+STEP = "test_hard@3"
+#: Reasons that a record has of each turn, and turns that they are told of, at most.
+_OF_TURN, _TURNS = 2, 6
+#: Figures of the check travel as whole numbers in units of one hundred thousandth.
+FIGURE = 100_000
 
 
-def reasons(dialogue: Dialogue, frequencies: Frequencies | None = None) -> tuple[str, ...]:
-    """Why a dialogue is difficult, each reason with its turn or number; none if it isn't.
+class Held(msgspec.Struct, array_like=True):
+    """A test dialogue that waits for the choice: as it was read, its source, its records, and for each record its verdicts."""
 
-    Args:
-        frequencies: how many training turns have each word; without, no word counts as rare and all as keywords.
-    """
-    found: list[str] = []
-    users = [turn for turn in dialogue.turns if turn.speaker == "user"]
-    statuses = [span.status for turn in users for span in turn.spans]
-    for status in ("lost", "changed"):
-        number = statuses.count(status)
-        if number:
-            found.append(f"values_{status}: {number}")
-    said = [[turn.utterance[start:end].lower() for start, end in tokens(turn.utterance, dialogue.language)] for turn in users]
-    total = sum(map(len, said))
-    edited = sum(_edited_keywords(turn, dialogue.language, frequencies) for turn in users)
-    if edited >= max(_EDITED, _EDITED_SHARE * total):
-        found.append(f"keyword_edits: {edited} in {total} words")
-    if frequencies is not None and frequencies.number:
-        rare = [word for words in said for word in words if word not in frequencies.terms]
-        if len(rare) >= max(_RARE, _RARE_SHARE * total):
-            found.append(f"rare_words: {len(rare)} in {total} words")
-    known: set[tuple[str, str]] = set()
-    most = 0
-    for turn in users:
-        state = {(entry.domain, entry.slot) for entry in turn.state}
-        most = max(most, len(state - known))
-        known |= state
-    if most >= 3:
-        found.append(f"several_values: {most} in one turn")
-    negation = _NEGATION.get(dialogue.language, _NEGATION["en"])
-    negated = [turn.turn for turn in users if negation.search(turn.source_text)]
-    if len(negated) >= 2:
-        found.append(f"negation: turns {', '.join(map(str, negated))}")
-    longest = max(map(len, said), default=0)
-    if longest > _LONG.get(dialogue.language, 22):
-        found.append(f"long_turn: {longest} words")
-    if len(dialogue.domains) > 2:
-        found.append(f"many_domains: {len(dialogue.domains)}")
-    return tuple(found)
+    parsed: ParsedDialogue
+    source: bytes
+    records: list[bytes]
+    verdicts: list[list[Verdict]]
 
 
-def _edited_keywords(turn: Turn, language: str, frequencies: Frequencies | None) -> int:
-    """How many keywords of a turn's source an edit touches."""
-    if turn.original is None:
-        return 0
-    limit = frequencies.number / _KEYWORD if frequencies is not None else float("inf")
-    number = 0
-    for start, end in tokens(turn.original, language):
-        word = turn.original[start:end].lower()
-        if any(edit.start < end and edit.end > start for edit in turn.edits) and (
-            frequencies is None or frequencies.terms.get(word, 0) < max(limit, 1)
-        ):
-            number += 1
-    return number
+class JudgedUnit(msgspec.Struct, array_like=True):
+    """A unit on its way to the choice."""
+
+    unit: Unit
+    doubtful: int
+    unanswerable: bool
 
 
-def score(why: tuple[str, ...]) -> int:
-    """The difficulty on CGoDial's scale of 1 to 5."""
-    return min(5, 1 + len(why))
-
-
-def hard_copy(dialogue: Dialogue, threshold: float, baselines: TrainedBaselines) -> Dialogue | str:
-    """The record as test_hard has it, with the reasons in its lineage, or why it isn't hard.
-
-    That is "not_difficult", "baselines_right" or "no_baseline_applies".
+class JudgeTest(Stage):
+    """A test dialogue with its records is judged and waits, on the output "held"; all others go on. Side input: (the layout, where things lie).
 
     Args:
-        threshold: the difficulty must be above it.
-        baselines: trained ones; where none knows the dialogue's language, the difficulty decides alone.
+        recipe: the resolved recipe of the run.
+        benchmark: whose panel judges.
+        seed: the seed of the run.
     """
-    why = reasons(dialogue, baselines.frequencies.get(dialogue.language))
-    # The difficulty first: it costs less than the baselines do.
-    if score(why) <= threshold:
-        return "not_difficult"
-    missed: list[str] = []
-    names = baselines.names(dialogue.language)
-    if names:
-        verdicts = [(name, mistakes) for name in names if (mistakes := baselines.mistakes(name, dialogue)) is not None]
-        if not verdicts:
-            return "no_baseline_applies"
-        missed = [_missed(name, mistakes) for name, mistakes in verdicts if mistakes]
-        if not missed:
-            return "baselines_right"
-    step = Step(STEP, None, None, "selected", reasons=(f"difficulty: {score(why)}", *missed, *why))
-    return dialogue.replace(lineage=(*dialogue.lineage, step))
+
+    tags = ("held", "judged")
+
+    def __init__(self, recipe: Recipe, benchmark: Benchmark, seed: int) -> None:
+        self.recipe, self.benchmark, self.seed = recipe, benchmark, seed
+
+    def process(self, element: DialogueRecords, side: tuple[Layout, dict[str, str]] | None = None) -> Iterable[tuple[str, Any]]:
+        assert side is not None
+        if element.split != "test":
+            yield "main", element
+            return
+        learned = training_sample.bind(side[1], self.recipe, self.benchmark.panel)
+        models = learned.models(element.source.source_id, element.source.language)
+        verdicts: list[list[Verdict]] = []
+        if models and element.records:
+            standard = element.source.replace(suite=STANDARD, dialogue_id=f"{element.source.source_id}/{STANDARD}/0")
+            turns = self.benchmark.judged_turns(standard, self.recipe, self.seed)
+            clean = {one.turn: one for one in learned.panel.judge(models, standard, turns)}
+            for record in element.records:
+                own = list(clean.values()) if record.turns == standard.turns else learned.panel.judge(models, record, turns)
+                verdicts.append(own)
+                for one in own:
+                    unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn))
+                    yield "judged", (record.suite, msgspec.msgpack.encode(JudgedUnit(unit, one.doubtful, one.unanswerable)))
+        held = Held(element.parsed, pack(element.source), [pack(one) for one in element.records], verdicts)
+        yield "held", (element.source.source_id, compress(msgspec.msgpack.encode(held)))
 
 
-def _missed(name: str, mistakes: Iterable[Mistake]) -> str:
-    """What a baseline gets wrong, in words."""
-    found = list(mistakes)
-    names = sorted({what for mistake in found for what in mistake.what})
-    quoted = ", ".join(names[:_QUOTED]) + (", ..." if len(names) > _QUOTED else "")
-    return f"wrong: {name} at turns {', '.join(str(mistake.turn) for mistake in found)} ({quoted})"
+class ChooseHard(Stage):
+    """The units of a suite into the names of the hard ones; counts the check of the choice.
+
+    Args:
+        recipe: the resolved recipe of the run.
+        panel: the name of the benchmark's panel.
+    """
+
+    def __init__(self, recipe: Recipe, panel: str) -> None:
+        self.recipe, self.panel = recipe, panel
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        suite, values = element
+        judged = sorted((msgspec.msgpack.decode(value, type=JudgedUnit) for value in values), key=lambda one: one.unit.id)
+        units = [one.unit for one in judged if not one.unanswerable]
+        panel, share = panel_of(self.panel), float(self.recipe.hard_share or 0)
+        families = families_of(units, panel)
+        chosen = [units[at].id for at in hardest(units, scores(units, families), share)]
+        self.counters.hard[suite] = {
+            "units": len(judged),
+            "hard": len(chosen),
+            "doubtful_turns": sum(one.doubtful for one in judged),
+            "unanswerable": len(judged) - len(units),
+            "power": int(len(units) >= panel.least),
+        }
+        for one in check(units, families, share, panel.measure):
+            figures = {"test": one.test, "hard": one.hard, "low": one.low, "mean": one.mean, "high": one.high}
+            self.counters.hard[f"{suite}\n{one.kind}\n{one.figure}"] = {name: round(value * FIGURE) for name, value in figures.items()}
+        left_out = [one.unit.id for one in judged if one.unanswerable]
+        yield "main", ("", msgspec.msgpack.encode((chosen, left_out)))
+
+
+def families_of(units: Sequence[Unit], panel: Panel) -> dict[str, str]:
+    """Kind -> family, of the kinds that judged; each of the user's models is one of its own."""
+    return {kind: panel.families.get(kind, kind) for kind in sorted({kind for unit in units for kind in unit.errors})}
+
+
+class GatherHard:
+    """Combiner: (the names of all hard units, of all unanswerable ones)."""
+
+    def create(self) -> tuple[list[str], list[str]]:
+        """None."""
+        return [], []
+
+    def add(self, state: tuple[list[str], list[str]], item: Item) -> tuple[list[str], list[str]]:
+        """Adds those of a suite."""
+        hard, out = msgspec.msgpack.decode(item[1], type=tuple[list[str], list[str]])
+        return [*state[0], *hard], [*state[1], *out]
+
+    def merge(self, states: Iterable[tuple[list[str], list[str]]]) -> tuple[list[str], list[str]]:
+        """All of them."""
+        both = list(states)
+        return [name for state in both for name in state[0]], [name for state in both for name in state[1]]
+
+    def extract_output(self, state: tuple[list[str], list[str]]) -> tuple[frozenset[str], frozenset[str]]:
+        """The names."""
+        return frozenset(state[0]), frozenset(state[1])
+
+
+class TakeHard(Stage):
+    """A test dialogue that waited, with its hard records. Side input: the hard units and the unanswerable ones."""
+
+    def process(self, element: Item, side: tuple[frozenset[str], frozenset[str]] | None = None) -> Iterable[tuple[str, Any]]:
+        assert side is not None
+        held = msgspec.msgpack.decode(decompress(element[1]), type=Held)
+        records = tuple(unpack(one) for one in held.records)
+        hard: dict[str, Dialogue] = {}
+        turns: dict[str, frozenset[int]] = {}
+        for record, verdicts in zip(records, held.verdicts or [[] for _ in records], strict=True):
+            counted = self.counters.stage(HARD)
+            counted.entered += 1
+            names = {unit_id(record.dialogue_id, one.turn): one for one in verdicts}
+            mine = {name: one for name, one in names.items() if name in side[0]}
+            if mine:
+                counted.out += 1
+                kinds = sorted({kind for one in mine.values() for kind in one.errors})
+                why = [reason for one in mine.values() for reason in reasons(record, one.missed, len(kinds))]
+                hard[record.dialogue_id] = record.replace(lineage=(*record.lineage, Step(STEP, None, None, "selected", reasons=tuple(why))))
+                turns[record.dialogue_id] = frozenset(one.turn for one in mine.values() if one.turn is not None)
+            else:
+                unanswerable = bool(names) and all(name in side[1] for name in names)
+                self.counters.reject(HARD, "unanswerable" if unanswerable else "not_hard" if names else "not_judged")
+        yield "main", replace(DialogueRecords(held.parsed, unpack(held.source), records), hard=hard, hard_turns=turns)
+
+
+def reasons(record: Dialogue, missed: Sequence[Missed], kinds: int) -> Iterator[str]:
+    """What most kinds miss, turn by turn, each with what the turn itself shows; the turns at which most is missed, in order.
+
+    A reason is "NAME: turn N: WHAT", the name being "update_missed", "acts_missed", "label_missed" and so on.
+    """
+    by_turn: dict[int, list[Missed]] = {}
+    for one in missed:
+        if 2 * len(one.kinds) > kinds:
+            by_turn.setdefault(one.turn, []).append(one)
+    worst = sorted(by_turn, key=lambda turn: (-max(len(one.kinds) for one in by_turn[turn]), -len(by_turn[turn]), turn))[:_TURNS]
+    for turn in sorted(worst):
+        told = sorted(by_turn[turn], key=lambda one: (-len(one.kinds), one.aspect, one.what))[:_OF_TURN]
+        for one in told:
+            yield f"{one.aspect}_missed: turn {turn}: {_said(record, one)} by {len(one.kinds)} of {kinds} baselines ({', '.join(one.kinds)})"
+
+
+def _said(record: Dialogue, missed: Missed) -> str:
+    """What was missed, with what of the turn explains it where something plain does."""
+    turn = record.turns[missed.turn]
+    if missed.aspect == ACTS:
+        return missed.what if missed.what in act_names(turn) else f"{missed.what}, which is no act of the turn,"
+    if missed.aspect == LABEL and not turn_class(turn):
+        return "that it has no label"
+    if missed.aspect != UPDATE:
+        return missed.what
+    domain, _, slot = missed.what.partition(" ")
+    values = next((cell.values for cell in turn.state if (cell.domain, cell.slot) == (domain, slot)), ())
+    before = _before(record, missed.turn)
+    held = next((cell.values for user in reversed(before) if user.speaker == "user" for cell in user.state if _is(cell, domain, slot)), ())
+    if not values:
+        return f"{missed.what}, which stays empty,"
+    if held and canonical(held[0]) in map(canonical, values):
+        return f"{missed.what} = {values[0]}, which stays as it was,"
+    return f"{missed.what} = {values[0]}{_explained(record, turn, domain, slot, values, before)}"
+
+
+def _is(cell: Any, domain: str, slot: str) -> bool:
+    return bool((cell.domain, cell.slot) == (domain, slot))
+
+
+def _before(record: Dialogue, number: int) -> Sequence[Turn]:
+    """The turns before one, from the last user turn on."""
+    turns = record.turns[:number]
+    last = max((at for at, turn in enumerate(turns) if turn.speaker == "user"), default=0)
+    return turns[last:]
+
+
+def _explained(record: Dialogue, turn: Turn, domain: str, slot: str, values: Sequence[str], before: Sequence[Turn]) -> str:
+    """ ", which ...," for a value that is lost, misspelled, offered by the system, or in none of both turns; "" for one that is plainly said."""
+    spans = [span for span in turn.spans if (span.domain, span.slot) == (domain, slot)]
+    for span in spans:
+        if span.status == "lost":
+            return ", which the perturbed turn no longer shows,"
+        if span.status == "changed":
+            return f", which is written {span.text!r},"
+    said = turn.utterance.lower()
+    if any(span.text and span.value.lower() != span.text.lower() for span in spans):
+        return f", which is written {next(span.text for span in spans if span.text)!r},"
+    if spans or any(value.lower() in said for value in values):
+        return ""
+    if any(value.lower() in one.utterance.lower() for one in before if one.speaker == "system" for value in values):
+        return ", which the system named and the user doesn't,"
+    return ", which neither turn spells,"
+
+
+def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """The choice of each suite as the manifest has it: how many units, how many hard; and for each kind of baseline, with no say in the choice, its
+    figures on test, on the hard units, and the bounds of 95 % of random subsets of the same lengths."""
+    found: dict[str, Any] = {}
+    for key in sorted(sums):
+        suite, *rest = key.split("\n")
+        mine = found.setdefault(suite, {})
+        if not rest:
+            mine |= {**sums[key], "power": bool(sums[key]["power"])}
+            continue
+        figures = {name: round(value / FIGURE, 4) for name, value in sums[key].items()}
+        mine.setdefault("check", {}).setdefault(rest[0], {})[rest[1]] = figures | {"below": sums[key]["hard"] < sums[key]["low"]}
+    return found

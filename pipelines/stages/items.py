@@ -41,20 +41,22 @@ class DialogueItem(msgspec.Struct, array_like=True, frozen=True):
 
 class ParsedDialogue(DialogueItem, array_like=True, frozen=True):
     """A dialogue that was read and passed the filters: where it stood (the file as it is shown, and the place in it, from 0), and what the split
-    planner knows of it."""
+    planner knows of it. One that filters `refused` is in no split; baselines learn from it."""
 
     file: str
     index: int
     fact: Fact
+    refused: bool = False
 
 
 class SplitDialogue(DialogueItem, array_like=True, frozen=True):
-    """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), whether it is a few-shot one, and the ids of those of
-    its records that are in test_hard."""
+    """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), whether it is a few-shot one, the ids of those of its
+    records that are in test_hard, and of these the hard turns, where turns are judged for themselves."""
 
     split: str | None
     few: bool = False
     hard: list[str] = []
+    hard_turns: dict[str, list[int]] = {}
 
 
 def pack_dialogue(dialogue: Dialogue) -> bytes:
@@ -78,6 +80,7 @@ class DialogueRecords:
         few: whether it is a few-shot one.
         blind: whether nothing of it but its release is to be public: a test dialogue whose labels are held out.
         hard: those of its records that are in test_hard, as they stand there, by id.
+        hard_turns: their hard turns, where turns are judged for themselves.
     """
 
     parsed: ParsedDialogue
@@ -86,6 +89,7 @@ class DialogueRecords:
     few: bool = False
     blind: bool = False
     hard: Mapping[str, Dialogue] = field(default_factory=dict)
+    hard_turns: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @property
     def split(self) -> Split:

@@ -71,7 +71,7 @@ Contribute = Callable[[Dialogue, Fact], Iterable[Item]]
 class JoinAndParse(Stage):
     """All pieces of one id into a dialogue that passed the filters, with the facts that the split planner needs."""
 
-    tags = ("out", "fact", "pool")
+    tags = ("out", "fact", "pool", "spare")
 
     def __init__(
         self,
@@ -115,10 +115,7 @@ class JoinAndParse(Stage):
             yield self._reject("read", RecordError("reader_failed", f"{type(error).__name__}: {error}"), first, source_id)
             return
         read.out += 1
-        for step in dialogue.lineage:
-            for reason in step.reasons:
-                name, _, number = reason.partition(":")
-                self.counters.note(name, int(number) if number.isdigit() else 1)
+        self._note_remarks(dialogue)
         fact = fact_of(dialogue, self.recipe, self.seed, source.session(dialogue))
         if self.contribute is not None:
             for item in self.contribute(dialogue, fact):
@@ -133,12 +130,21 @@ class JoinAndParse(Stage):
             dialogue, priority = self.benchmark.assess(dialogue, extra, self.recipe, self.seed)
         except RecordError as refused:
             yield self._reject("filter", refused, first, source_id)
+            if self.recipe.hard_share:
+                yield "spare", ParsedDialogue(pack_dialogue(dialogue), b"", "", 0, fact, refused=True).item(source_id)
             return
         if priority is not None:
             fact = msgspec.structs.replace(fact, priority=priority)
         filtered.out += 1
         yield "fact", ("fact", msgspec.msgpack.encode(fact))
         yield "main", ParsedDialogue(pack_dialogue(dialogue), extra, self.inputs[first.file].shown, first.index, fact).item(source_id)
+
+    def _note_remarks(self, dialogue: Dialogue) -> None:
+        """Counts what reading found out about a dialogue's annotations."""
+        for step in dialogue.lineage:
+            for reason in step.reasons:
+                name, _, number = reason.partition(":")
+                self.counters.note(name, int(number) if number.isdigit() else 1)
 
     def _reject(self, stage: str, error: RecordError, piece: Piece, source_id: str) -> tuple[str, Item]:
         self.counters.reject(stage, error.reason)

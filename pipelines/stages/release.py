@@ -38,9 +38,10 @@ class Release(Stage):
                 yield "out", out.item(self.shards)
         parsed, hard = element.parsed, element.hard.keys()
         if element.records:
-            together = SourceRecords(element.records, dialogue_order(element.source), parsed.extra, hard, element.few)
+            together = SourceRecords(element.records, dialogue_order(element.source), parsed.extra, hard, element.few, element.hard_turns)
             for out in self.benchmark.release_together(together, context):
                 yield "out", out.item(self.shards)
         if self.benchmark.takes_records:
-            split_dialogue = SplitDialogue(parsed.packed, parsed.extra, element.split, element.few, sorted(hard))
+            turns = {name: sorted(mine) for name, mine in sorted(element.hard_turns.items())}
+            split_dialogue = SplitDialogue(parsed.packed, parsed.extra, element.split, element.few, sorted(hard), turns)
             yield "record", split_dialogue.item(element.source.source_id)

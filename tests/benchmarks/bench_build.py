@@ -23,7 +23,7 @@ from dialmill.pipelines import build
 from dialmill.pipelines.benchmarks import registry as benchmarks
 import dialmill.pipelines.runners.beam
 from dialmill.perturbers import get
-job = build.make_job(benchmarks.load_recipe("raddle", None, ["suites=standard,typos"]), paths, output, seed, overwrite=True)
+job = build.make_job(benchmarks.load_recipe("raddle", None, ["suites=standard,typos", "hard_share="]), paths, output, seed, overwrite=True)
 before, began = time.process_time(), time.monotonic()
 if kind == "loop":
     from tests.benchmarks.plain_loop import run

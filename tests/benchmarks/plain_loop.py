@@ -1,4 +1,5 @@
-"""`build raddle` as somebody would write it without Beam: the same functions, one loop, the same files; nothing compressed, keyed or shuffled."""
+"""`build raddle` as somebody would write it without Beam: the same functions, one loop, the same files; nothing compressed, keyed or shuffled. The
+hard set is left out, which asks for all verdicts before any record is written."""
 
 from __future__ import annotations
 
@@ -8,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 from dialmill.perturbers import Skipped, variants
-from dialmill.pipelines.baselines.trained import TrainedBaselines
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job, ReleaseContext
@@ -17,10 +17,10 @@ from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.core.stage import dialogue_order
 from dialmill.pipelines.sinks.parts import rows
 from dialmill.pipelines.sources import registry
+from dialmill.pipelines.stages.few_shot import Bounds, CountDialogues, KeepLowest, is_few
 from dialmill.pipelines.stages.filters import refusal
-from dialmill.pipelines.stages.hard import hard_copy
+from dialmill.pipelines.stages.items import ParsedDialogue, pack_dialogue
 from dialmill.pipelines.stages.split import Fact, Layout, SplitPlanner, fact_of
-from dialmill.pipelines.stages.training_sample import SAMPLE_TURNS, baseline_names, few_rank, is_few
 from dialmill.schemas.arrow import arrow_schema, write_parquet
 from dialmill.schemas.dialogue import Dialogue, encode
 from dialmill.schemas.validate import Validator, check_dialogue
@@ -54,7 +54,7 @@ def run(job: Job) -> None:
         kept.append(dialogue)
     layout = planner.extract_output(state)
     facts = {dialogue.source_id: fact_of(dialogue, recipe, job.seed) for dialogue in kept}
-    baselines = learned(job, layout, kept, facts)
+    bounds = few_shot_bounds(job, layout, kept, facts)
     context = ReleaseContext(recipe, job.seed, Counters())
     validator = Validator("dialogue")
     lines: dict[str, list[tuple[bytes, bytes]]] = defaultdict(list)
@@ -72,11 +72,8 @@ def run(job: Job) -> None:
                 raise SystemExit(f"invalid: {record.dialogue_id}")
             order = dialogue_order(record)
             lines[f"dialogues/{record.suite}/{split}.jsonl"].append((order, encode(record)))
-            if split == "train" and is_few(baselines.few, job.seed, facts[record.source_id]):
+            if split == "train" and is_few(bounds, job.seed, facts[record.source_id], dialogue, True):
                 lines[f"few_shot/{record.suite}/train.jsonl"].append((order, encode(record)))
-            hard = hard_copy(record, recipe.hard_threshold, baselines) if split == "test" else "not_test"
-            if not isinstance(hard, str):
-                lines[f"dialogues/{record.suite}/test_hard.jsonl"].append((order, encode(hard)))
             for out in benchmark.release(record, order, context):
                 lines[out.path].append((order, out.line))
     lines["rejects/filter.jsonl"] = [(b"", line) for line in rejected]
@@ -92,18 +89,12 @@ def run(job: Job) -> None:
                 target.with_suffix(".parquet").write_bytes(buffer.getvalue())
 
 
-def learned(job: Job, layout: Layout, kept: list[Dialogue], facts: dict[str, Fact]) -> TrainedBaselines:
-    """The few-shot bounds and the baselines of a training split."""
-    training = [one for one in kept if layout.assign(facts[one.source_id], job.recipe)[0] == "train"]
-    training.sort(key=lambda one: (few_rank(job.seed, facts[one.source_id]), one.source_id))
-    groups: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for one in training:
-        groups[facts[one.source_id].group].append((few_rank(job.seed, facts[one.source_id]), one.source_id))
-    few = {group: ranks[max(1, int(job.recipe.few_shot * layout.train_sizes[group] + 0.5)) - 1] for group, ranks in sorted(groups.items())}
-    sample, turns = [], 0
-    for one in training:
-        if turns < SAMPLE_TURNS:
-            sample.append(one)
-            turns += sum(turn.speaker == "user" for turn in one.turns)
-    names = baseline_names(job.recipe)
-    return TrainedBaselines.load(TrainedBaselines.train(sample, names, few, {}), names)
+def few_shot_bounds(job: Job, layout: Layout, kept: list[Dialogue], facts: dict[str, Fact]) -> Bounds:
+    """The last few-shot dialogue of everything that counts."""
+    count, lowest = CountDialogues(job.recipe, job.seed, True), KeepLowest()
+    state = lowest.create()
+    for dialogue in kept:
+        parsed = ParsedDialogue(pack_dialogue(dialogue), b"", "", 0, facts[dialogue.source_id])
+        for _, item in count.process(parsed.item(dialogue.source_id), layout):
+            state = lowest.add(state, item)
+    return lowest.extract_output(state)

@@ -1,13 +1,14 @@
-"""The subsets of a build: few-shot sets nest, and test_hard holds what a baseline gets wrong, with the reasons."""
+"""The subsets of a build: few-shot sets nest and have every domain and label, and test_hard holds what baselines get wrong, with the reasons."""
 
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from dialmill.pipelines.baselines.trained import read_predictions
+from dialmill.pipelines.baselines.panel.given import read_predictions
 from dialmill.pipelines.core.errors import InputError
 from dialmill.schemas.dialogue import decode, encode
 
@@ -36,75 +37,117 @@ def _few(folder: Path) -> list[str]:
 
 
 def test_few_shot_sets_have_their_share_and_nest(built_with) -> None:  # type: ignore[no-untyped-def]
-    train = {record.source_id for record in records(built_with(), "standard", "train")}
-    sets = [_few(built_with(*setting)) for setting in (("few_shot=0.05",), (), ("few_shot=0.5",))]
-    for share, few in zip((0.05, 0.1, 0.5), sets, strict=True):
-        assert len(few) == max(1, int(share * len(train) + 0.5)) and set(few) <= train
-    for smaller, larger in pairwise(sets):
-        assert set(smaller) <= set(larger), "a smaller set is part of a larger one"
+    train = {record.source_id: record for record in records(built_with(), "standard", "train")}
+    settings = (("few_shot=0.05",), (), ("few_shot=0.5",), ("few_shot=8",), ("few_shot=20",))
+    shares, counts = ([_few(built_with(*setting)) for setting in some] for some in (settings[:3], settings[3:]))
+    for share, few in zip((0.05, 0.1, 0.5), shares, strict=True):
+        assert len(few) >= max(1, int(share * len(train) + 0.5)) and set(few) <= train.keys()
+    for sets in (shares, counts):
+        for smaller, larger in pairwise(sets):
+            assert set(smaller) <= set(larger), "a smaller set is part of a larger one"
     assert _few(built_with("few_shot=0", "hard_baselines=")) == []
+    for number, few in ((5, shares[0]), (8, counts[0]), (20, counts[1])):
+        for domain in sorted({name for record in train.values() for name in record.domains}):
+            there = sum(domain in record.domains for record in train.values())
+            assert sum(domain in train[name].domains for name in few) >= min(number, there), (number, domain)
+
+
+def test_few_shot_has_every_label_of_test(tmp_path: Path) -> None:
+    plain("cgodial-fbd", [DATA / "flow"], tmp_path / "out", "suites=standard", "few_shot=0.01")
+    train, test = (records(tmp_path / "out", "standard", split) for split in ("train", "test"))
+    few = {one.source_id for one in map(decode, (tmp_path / "out/few_shot/standard/train.jsonl").read_bytes().splitlines())}
+    having: dict[str, set[str]] = {}
+    for one in train:
+        for turn in one.turns:
+            for label in turn.labels if turn.speaker == "user" else ():
+                having.setdefault(label, set()).add(one.source_id)
+    wanted = {label for one in test for turn in one.turns if turn.speaker == "user" for label in turn.labels} & having.keys()
+    assert len(wanted) > 10 and few < {one.source_id for one in train}
+    assert all(len(having[label] & few) >= min(5, len(having[label])) for label in wanted)
 
 
 def test_few_shot_is_taken_from_every_group(raddle: Path) -> None:
-    train = dict.fromkeys(("attraction", "hotel", "restaurant", "train"), 0)
-    few = dict(train)
-    for record in records(raddle, "standard", "train"):
-        train[record.domains[0]] += 1
-    lines = (raddle / "few_shot/standard/train.jsonl").read_bytes().splitlines()
     whole = {record.dialogue_id: record for record in records(raddle, "standard", "train")}
-    for line in lines:
-        few[decode(line).domains[0]] += 1
-        assert whole[decode(line).dialogue_id] == decode(line)
-    assert few == {domain: max(1, int(0.1 * number + 0.5)) for domain, number in train.items()}
+    few = [decode(line) for line in (raddle / "few_shot/standard/train.jsonl").read_bytes().splitlines()]
+    assert all(whole[one.dialogue_id] == one for one in few)
+    for domain in ("attraction", "hotel", "restaurant", "train"):
+        there = sum(one.domains == (domain,) for one in whole.values())
+        assert sum(one.domains == (domain,) for one in few) >= min(5, there)
 
 
-def test_every_hard_dialogue_is_missed_by_a_baseline_and_difficult(raddle: Path) -> None:
+REASON = re.compile(r"(update|acts|label)_missed: turn (\d+): (.+) by (\d) of (\d) baselines \(([\w, ]+)\)")
+
+
+def test_the_hard_share_is_chosen_and_its_reasons_are_facts(raddle: Path) -> None:
+    """What is told of a turn stands in the record: a slot that came to a value, an act that the turn has, what the text spells."""
     seen = 0
     for suite in manifest(raddle)["recipe"]["suites"]:
-        for record in records(raddle, suite, "test_hard"):
-            difficulty, *why = record.lineage[-1].reasons
-            seen += 1
-            missed = [reason for reason in why if reason.startswith("wrong: tracker at turns ")]
-            assert missed, why
-            score = int(difficulty.removeprefix("difficulty: "))
-            assert 2.5 < score == min(5, 1 + len(why) - len(missed)) <= 5
-    assert seen
+        number, hard = len(records(raddle, suite, "test")), records(raddle, suite, "test_hard")
+        assert len(hard) <= int(0.25 * number + 0.5), suite
+        for record in hard:
+            assert record.lineage[-1].step == "test_hard@3"
+            for reason in record.lineage[-1].reasons:
+                told = REASON.fullmatch(reason)
+                assert told is not None, reason
+                turn, names = record.turns[int(told[2])], told[6].split(", ")
+                assert turn.speaker == "user" and len(names) == int(told[4]) and 2 * len(names) > int(told[5]) and len(set(names)) == len(names)
+                if told[1] == "update" and " = " in told[3]:
+                    slot, value = told[3].split(" = ")
+                    assert any(slot == f"{cell.domain} {cell.slot}" and value.startswith(cell.values[0]) for cell in turn.state), reason
+                    if "neither turn spells" in value:
+                        assert value.partition(",")[0].lower() not in turn.utterance.lower(), reason
+                seen += 1
+    assert seen > 10
     counts = {stage["name"]: stage for stage in manifest(raddle)["stages"]}["test_hard"]
-    assert counts["out"] == seen and set(counts["rejected"]) <= {"not_difficult", "baselines_right"}
+    assert counts["out"] == sum(len(records(raddle, suite, "test_hard")) for suite in manifest(raddle)["recipe"]["suites"])
+    assert set(counts["rejected"]) <= {"not_hard", "not_judged"}
 
 
-def test_a_lower_threshold_keeps_more_and_no_baseline_leaves_the_difficulty(built_with) -> None:  # type: ignore[no-untyped-def]
-    easy, usual, alone = (
-        {one.dialogue_id for one in records(built_with(*settings), "standard", "test_hard")}
-        for settings in (("hard_threshold=1.5",), (), ("hard_baselines=",))
+def test_the_check_stands_in_manifest_and_card_and_says_that_it_has_no_power(raddle: Path) -> None:
+    found = manifest(raddle)["hard"]
+    for suite, one in found.items():
+        assert one["units"] == len(records(raddle, suite, "test")) and one["hard"] == len(records(raddle, suite, "test_hard"))
+        assert one["power"] is False, "a handful of dialogues shows nothing"
+        for figures in one.get("check", {}).values():
+            assert all(0 <= figure["low"] <= figure["mean"] <= figure["high"] <= 1 for figure in figures.values())
+            assert all(figure["below"] == (figure["hard"] < figure["low"]) for figure in figures.values())
+    card = (raddle / "README.md").read_text("utf-8")
+    assert "## Hard test sets" in card and "no power" in card
+
+
+def test_a_larger_share_holds_a_smaller_one_and_none_leaves_it_empty(built_with) -> None:  # type: ignore[no-untyped-def]
+    small, large = (
+        {one.dialogue_id for one in records(built_with(share), "standard", "test_hard")} for share in ("hard_share=0.1", "hard_share=0.5")
     )
-    assert usual <= easy and usual <= alone
-    assert not any(
-        reason.startswith("wrong") for one in records(built_with("hard_baselines="), "standard", "test_hard") for reason in one.lineage[-1].reasons
-    )
+    assert small < large and len(large) == int(0.5 * len(records(built_with(), "standard", "test")) + 0.5)
+    for setting in ("hard_share=", "hard_share=0", "hard_baselines="):
+        assert records(built_with(setting), "standard", "test_hard") == [], setting
 
 
-def test_predictions_of_your_own_decide(built_with, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_your_own_models_have_a_say(built_with, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     test = records(built_with(), "standard", "test")
     lines, wrong = [], set()
     for number, record in enumerate(test):
         for turn in record.turns:
             if turn.speaker == "user":
                 state = [{"domain": cell.domain, "slot": cell.slot, "values": list(cell.values)} for cell in turn.state]
+                if number % 2:
+                    state.append({"domain": "hotel", "slot": f"nonsense {turn.turn}", "values": ["x"]})
                 lines.append({"dialogue_id": record.dialogue_id, "turn": turn.turn, "state": state})
         if number % 2:
-            lines[-1]["state"] = [{"domain": "hotel", "slot": "nonsense", "values": ["x"]}]
             wrong.add(record.dialogue_id)
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    out = tmp_path / "out"
-    plain("splits", [DATA / "multiwoz21"], out, *SETTINGS, f"hard_baselines={file}", "hard_threshold=1.5")
+    out, both = tmp_path / "out", tmp_path / "both"
+    plain("splits", [DATA / "multiwoz21"], out, *SETTINGS, f"hard_baselines={file}")
     hard = records(out, "standard", "test_hard")
-    assert hard and {one.dialogue_id for one in hard} <= wrong
-    assert all(f"wrong: {file} at turns" in one.lineage[-1].reasons[1] and "hotel nonsense" in one.lineage[-1].reasons[1] for one in hard)
+    assert hard and {one.dialogue_id for one in hard} <= wrong, "alone it decides"
+    assert all(f"which stays empty, by 1 of 1 baselines ({file})" in reason for one in hard for reason in one.lineage[-1].reasons)
     given = [item for item in manifest(out)["inputs"] if item["path"] == str(file)]
     assert len(given) == 1 and given[0]["records"] is None
     assert call("verify", out).code == 0
+    plain("splits", [DATA / "multiwoz21"], both, *SETTINGS, f"hard_baselines=auto,{file}")
+    assert str(file) in manifest(both)["hard"]["standard"]["check"], "beside the others it is checked as they are"
 
 
 @pytest.mark.parametrize(
@@ -134,18 +177,25 @@ def test_a_damaged_prediction_file_stops_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "words"),
-    [("few_shot=1.5", ("few_shot", "0 to 1")), ("hard_baselines=bert", ("bert", "tracker", "classifier")), ("few_shot=-1", ("few_shot",))],
+    [
+        ("few_shot=-1", ("few_shot",)),
+        ("hard_share=1.5", ("hard_share", "0 to 1")),
+        ("hard_baselines=bert", ("bert", "auto", "neighbours")),
+        ("hard_baselines=tracker", ("tracker", "auto", "neighbours")),
+        ("hard_threshold=2", ("hard_threshold", "hard_share")),
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(setting: str, words: tuple[str, ...], tmp_path: Path) -> None:
     done = call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--set", setting)
     assert done.code == 2 and all(word in done.err for word in words), done.err
 
 
-def test_labels_are_judged_by_the_classifier(tmp_path: Path) -> None:
-    plain("splits", [DATA / "clinc"], tmp_path / "out", "splits=hash", "hard_threshold=0")
+def test_labels_of_turns_are_judged(tmp_path: Path) -> None:
+    plain("splits", [DATA / "clinc"], tmp_path / "out", "splits=hash", "fractions=train=0.5,test=0.5")
     test, hard = (records(tmp_path / "out", "standard", split) for split in ("test", "test_hard"))
-    assert 0 < len(hard) < len(test), "some intents are told right by a classifier of words and n-grams"
-    assert all(reason.startswith("wrong: classifier") for one in hard for reason in one.lineage[-1].reasons[1:2])
+    assert len(hard) == int(0.25 * len(test) + 0.5)
+    told = [reason for one in hard for reason in one.lineage[-1].reasons]
+    assert told and all(reason.startswith("label_missed: turn 0: ") for reason in told)
 
 
 def test_a_whole_folder_is_read_once_as_input(built_with, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -156,7 +206,7 @@ def test_a_whole_folder_is_read_once_as_input(built_with, tmp_path: Path) -> Non
     assert sorted(ids) == sorted(record.source_id for record in records(tmp_path / "again"))
 
 
-def test_the_lessons_are_the_same_on_beam_and_leave_no_trace(built_with, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_learned_is_the_same_on_beam_and_leave_no_trace(built_with, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     folder = built_with()
     words = [word for setting in SETTINGS for word in ("--set", setting)]
     assert call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", *words, "--quiet").code == 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 from dialmill.perturbers import Perturber, Suite
 from dialmill.perturbers.core.events import DonorWording, ModelFallback
-from dialmill.pipelines.baselines.trained import TrainedBaselines
+from dialmill.pipelines.baselines.panel.panel import Missed, Verdict
 from dialmill.pipelines.benchmarks.registry import load_recipe
 from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext, SourceRecords
 from dialmill.pipelines.core.counters import Counters, StageCount
@@ -20,7 +21,8 @@ from dialmill.pipelines.sinks import manifest
 from dialmill.pipelines.stages import training_sample
 from dialmill.pipelines.stages.assign_split import AssignSplit
 from dialmill.pipelines.stages.check_records import CheckRecords
-from dialmill.pipelines.stages.choose_subsets import ChooseSubsets
+from dialmill.pipelines.stages.choose_few_shot import ChooseFewShot
+from dialmill.pipelines.stages.hard import JudgeTest, TakeHard
 from dialmill.pipelines.stages.insert_turns import InsertTurns
 from dialmill.pipelines.stages.items import DialogueRecords, ParsedDialogue, SplitDialogue, pack_dialogue
 from dialmill.pipelines.stages.join_tokens import JoinTokens
@@ -169,25 +171,34 @@ def test_check_records_keeps_the_valid_and_says_what_is_wrong_with_the_others() 
 
 
 @pytest.mark.parametrize(("split", "few"), [("train", True), ("train", False), ("test", False), ("valid", False)])
-def test_choose_subsets(split: str, few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe, source = recipe_of("hard_baselines=", "hard_threshold=1.5"), in_split(split)
-    difficult = source.replace(suite="typos", dialogue_id="d1/typos/0", domains=("hotel", "taxi", "train"))
-    element = element_of(source, recipe, source, difficult)
-    bounds = {element.parsed.fact.group: ((1 << 64) - 1, "~") if few else (0, "")}
-    baselines = TrainedBaselines.load(TrainedBaselines.train([], (), bounds, {}), ())
-    monkeypatch.setattr(training_sample, "bind", lambda *_: baselines)
-    stage = ChooseSubsets(recipe, SEED)
+def test_choose_few_shot(split: str, few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe, source = recipe_of("hard_baselines="), in_split(split)
+    element = element_of(source, recipe, source, source.replace(suite="typos", dialogue_id="d1/typos/0"))
+    bounds = {f"group {element.parsed.fact.group}": ((1 << 64) - 1, "~") if few else (0, "")}
+    monkeypatch.setattr(training_sample, "bind", lambda *_: SimpleNamespace(bounds=bounds))
+    stage = ChooseFewShot(recipe, SEED, "turns", True)
     (made,), _ = passed(stage, element, (Layout(), {}))
     counted = stage.take_counters().stages
-    assert made.few is few and list(made.hard) == (["d1/typos/0"] if split == "test" else []) and made.records == element.records
-    assert (
-        counted
-        == {
-            "train": {"few_shot": StageCount(2, 2) if few else StageCount(2, 0, 0, {"not_few_shot": 2})},
-            "test": {"test_hard": StageCount(2, 1, 0, {"not_difficult": 1})},
-            "valid": {},
-        }[split]
-    )
+    assert made.few is few and made.records == element.records
+    assert counted == ({"few_shot": StageCount(2, 2) if few else StageCount(2, 0, 0, {"not_few_shot": 2})} if split == "train" else {})
+
+
+def test_test_dialogues_wait_and_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe, source = recipe_of(), in_split("test")
+    typos = source.replace(suite="typos", dialogue_id="d1/typos/0")
+    element = element_of(source, recipe, source, typos)
+    verdict = Verdict(None, "", 1, 1, {"words": {"update": 5}}, {}, (Missed(0, "update", "hotel area", ("words",)),))
+    panel = SimpleNamespace(judge=lambda models, record, turns: [verdict])
+    monkeypatch.setattr(training_sample, "bind", lambda *_: SimpleNamespace(panel=panel, models=lambda *_: {"words": None}))
+    main, tagged = passed(JudgeTest(recipe, Released(), SEED), element, (Layout(), {}))
+    assert main == [] and len(tagged["judged"]) == 2
+    stage = TakeHard()
+    (made,), _ = passed(stage, tagged["held"][0], (frozenset({"d1/typos/0"}), frozenset()))
+    assert (made.parsed, made.source, made.records) == (element.parsed, element.source, element.records)
+    assert list(made.hard) == ["d1/typos/0"]
+    assert made.hard["d1/typos/0"].lineage[-1].reasons == ("update_missed: turn 0: hotel area = north by 1 of 1 baselines (words)",)
+    assert stage.take_counters().stages == {"test_hard": StageCount(2, 1, 0, {"not_hard": 1})}
+    assert passed(JudgeTest(recipe, Released(), SEED), element_of(in_split("train"), recipe), (Layout(), {}))[0]
 
 
 def test_sign_records_gives_the_same_bands_to_copies() -> None:

@@ -43,7 +43,7 @@ def test_places_of_subsets() -> None:
 @pytest.fixture(scope="module")
 def advising(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("subsets") / "advising"
-    plain("noesis-advising", [DATA / "advising"], folder, "partials=30", "hard_threshold=0", "few_shot=0.2", "subtasks=1,3,4")
+    plain("noesis-advising", [DATA / "advising"], folder, "partials=30", "hard_share=1", "few_shot=0.2", "subtasks=1,3,4")
     return folder
 
 
@@ -66,7 +66,6 @@ def test_noesis_examples_are_repeated_with_their_candidates(advising: Path) -> N
             assert sorted(map(int, targets)) == sorted(part)
             kept += len(part)
     assert kept > 20 and call("verify", advising).code == 0
-    # Hard are examples of difficult conversations that TF-IDF gets wrong.
     hard = {one.source_id for one in records(advising, "standard", "test_hard")}
     assert hard
 
@@ -93,7 +92,7 @@ def test_what_is_not_in_the_whole_file_is_found(advising: Path) -> None:
 
 
 def test_labels_that_are_held_out_are_in_no_subset(tmp_path: Path) -> None:
-    settings = ("held_out_labels=true", "hard_threshold=0", "hard_baselines=")
+    settings = ("held_out_labels=true", "hard_share=1")
     plain("noesis-advising", [DATA / "advising"], tmp_path / "advising", "partials=5", "subtasks=1", *settings)
     plain("raddle", [DATA / "multiwoz21"], tmp_path / "raddle", "suites=standard", *settings)
     plain("dstc9-track1", [DATA / "risawoz"], tmp_path / "dstc9", "suites=standard,knowledge", *settings)

@@ -75,7 +75,7 @@ SETTINGS = {
     "suites=typos,typos": ("suites",),
     "perturbed_splits=dev": ("dev",),
     "single_domain=maybe": ("single_domain", "true or false"),
-    "hard_threshold=inf": ("hard_threshold",),
+    "hard_share=inf": ("hard_share",),
     "perturbations.typos=typos:rate=9": ("rate",),
     "perturbations.typos=tpyos": ("tpyos", "typos"),
     "variants=0": ("variants",),

@@ -33,6 +33,7 @@ from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.stage import Item, Out, Stage
 from dialmill.pipelines.core.subsets import FEW, HARD, in_subset, repeated
 from dialmill.pipelines.sources import registry
+from dialmill.schemas import Dialogue
 
 DATA, EVAL, AMBIGUOUS = "release/data", "release/data_eval", "release/data_ambiguous"
 _FOLDERS = {"train": f"{DATA}/train", "valid": f"{DATA}/val", "test": f"{EVAL}/test"}
@@ -107,6 +108,10 @@ class Dstc9Track1(Benchmark):
             if split == "test" and ambiguous:
                 pieces += _pieces(_AMBIGUOUS, ambiguous, at, hide)
             yield from repeated(pieces, [*([FEW] if made.few else []), *([HARD] if record.dialogue_id in made.hard else [])])
+
+    def taught(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Dialogue:
+        seen = next(suite.perturber for suite in recipe.suite_plan() if suite.name == SEEN)
+        return seen.perturb(dialogue, seed)
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, Dstc9Recipe)

@@ -66,6 +66,10 @@ class NoesisAdvising(Noesis):
             if one.source != "advising":
                 raise InputError(one.shown, f"holds {one.source} data, and noesis-advising reads advising conversations", "see data/advising")
 
+    def judged_turns(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Sequence[int]:
+        assert isinstance(recipe, AdvisingRecipe)
+        return places(dialogue, recipe.min_context, recipe.short_contexts)
+
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         recipe = job.recipe
         assert isinstance(recipe, AdvisingRecipe)
@@ -176,7 +180,7 @@ class WordConversations(Stage):
     def process(self, element: Item, side: Conversations | None = None) -> Iterable[tuple[str, Item]]:
         _, data = element
         given = SplitDialogue.decode(data)
-        split, subsets = given.split, subsets_of(given)
+        split = given.split
         dialogue = given.dialogue
         beside = msgspec.msgpack.decode(given.extra, type=Extra)
         wordings = _wordings(given)
@@ -192,9 +196,9 @@ class WordConversations(Stage):
         if split is None:
             return
         if split == "train":
-            for out in repeated([Out(CONVERSATIONS, dialogue_order(dialogue), 1, _whole(dialogue, wordings, beside))], subsets):
+            for out in repeated([Out(CONVERSATIONS, dialogue_order(dialogue), 1, _whole(dialogue, wordings, beside))], subsets_of(given)):
                 yield "out", out.item(1)
-        yield from self._examples(dialogue, split, wordings, beside, side.ids, subsets, possible, forbidden)
+        yield from self._examples(given, dialogue, split, wordings, beside, side.ids, possible, forbidden)
 
     def _places(self, dialogue: Dialogue, split: str, wordings: Sequence[Sequence[str]], known: Conversations) -> list[int]:
         """The turns that may be the answer, each as many times as lots it has: those that name a course of which few others speak have fewer. Of a
@@ -208,12 +212,12 @@ class WordConversations(Stage):
 
     def _examples(
         self,
+        given: SplitDialogue,
         dialogue: Dialogue,
         split: str,
         wordings: Sequence[Sequence[str]],
         beside: Extra,
         training: Sequence[str],
-        subsets: list[str],
         cuts: Sequence[int],
         forbidden: list[int],
     ) -> Iterable[tuple[str, Item]]:
@@ -243,7 +247,7 @@ class WordConversations(Stage):
                     path = release_path("advising", place, subtask, case if case == CASE1 else "")
                     made = self._example(dialogue, place, subtask, case, version, wordings, beside, drawn, forbidden)
                     # A training conversation also has examples in the test set of case 1, which are no few-shot ones.
-                    made.subsets = [subset for subset in subsets if SUBSETS[subset] == place]
+                    made.subsets = [subset for subset in subsets_of(given, len(drawn) - 1) if SUBSETS[subset] == place]
                     yield packed_example(path, made, self.shards)
         if not produced:
             # More conversations than examples that were asked for.

@@ -22,6 +22,7 @@ class Noesis(Benchmark):
     takes_records = True
     # An example's answer is the next line of its conversation.
     answers_in_dialogues = True
+    panel, labels_are_classes = "responses", False
     kinds = kinds.KINDS
 
     def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:

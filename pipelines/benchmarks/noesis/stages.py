@@ -51,10 +51,11 @@ def packed_example(path: str, example: Example, shards: Mapping[str, int]) -> tu
     return "example", (f"{path}\t{example.order[0] * shards[example.split] // 256}", compress(msgspec.msgpack.encode(example)))
 
 
-def subsets_of(given: SplitDialogue) -> list[str]:
-    """The subsets that the examples of a conversation are in: few_shot, or test_hard where its unperturbed record is hard, whose text they have."""
-    standard = any(name.split("/")[-2] == STANDARD for name in given.hard)
-    return [*([FEW] if given.few else []), *([HARD] if standard else [])]
+def subsets_of(given: SplitDialogue, answer: int | None = None) -> list[str]:
+    """The subsets that an example of a conversation is in: few_shot, or test_hard where the turn that answers is hard in the unperturbed record,
+    whose text it has."""
+    hard = any(answer in turns for name, turns in given.hard_turns.items() if name.split("/")[-2] == STANDARD)
+    return [*([FEW] if given.few else []), *([HARD] if hard else [])]
 
 
 class PoolShard(Stage):
@@ -139,8 +140,8 @@ class _Part:
 class WriteExamples(Stage):
     """All examples of one shard of a release file, with their candidates, into a part file. Side input: the pool.
 
-    The candidates never travel: a hundred for each example would be a hundred times the conversations. Of a difficult conversation of the test
-    split the examples are hard whose answer a TF-IDF ranker doesn't put first; where all share one pool, or there is no answer, all of them.
+    The candidates never travel: a hundred for each example would be a hundred times the conversations. Which examples
+    are hard was decided before, by rankers that saw each answer among others.
     """
 
     tags = ("out",)
@@ -187,13 +188,9 @@ class WriteExamples(Stage):
                     answers, options = [examples.option(pool.text(at) if at is not None else one.answers[0])], None
                 else:
                     answers, options, doubtful = self._options(one, one.number in without, draw)
-                    if answers and (one.number in audited or HARD in one.subsets):
+                    if answers and one.number in audited:
                         said, right = [text for _, text, _, _ in one.messages], [options.index(answer) for answer in answers]
-                        measured = audit.measure(said, [option.text for option in options], right, self._idf(pool))
-                        if one.number in audited:
-                            audit.add(total, measured)
-                        if HARD in one.subsets and measured["tfidf"] == audit.UNIT:
-                            one.subsets.remove(HARD)  # the conversation is difficult, its answer is not
+                        audit.add(total, audit.measure(said, [option.text for option in options], right, self._idf(pool)))
                 data = examples.record(one, answers, options, self.form, blind)
                 for name in ("", *one.subsets):
                     parts[name].write(data)

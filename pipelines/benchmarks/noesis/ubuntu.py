@@ -50,6 +50,11 @@ class NoesisUbuntu(Noesis):
     def recipe(self) -> type[Recipe]:
         return UbuntuRecipe
 
+    def judged_turns(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Sequence[int]:
+        assert isinstance(recipe, UbuntuRecipe)
+        cuts = {cut(dialogue, seed, subtask, recipe.min_context, recipe.short_contexts) for subtask in recipe.subtasks}
+        return sorted(at for at in cuts if at is not None)
+
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         recipe = job.recipe
         assert isinstance(recipe, UbuntuRecipe) and recipe.form != "plain"
@@ -94,7 +99,7 @@ class CutConversations(Stage):
         assert side is not None
         eligible, copies = side
         given = SplitDialogue.decode(data)
-        split, subsets, dialogue = given.split, subsets_of(given), given.dialogue
+        split, dialogue = given.split, given.dialogue
         around = msgspec.msgpack.decode(decompress(given.extra), type=Around) if self.recipe.shows_channel else None
         possible = places(dialogue, self.recipe.min_context, self.recipe.short_contexts)
         refused = None if split is None else self._refusal(source_id, possible, copies)
@@ -130,9 +135,8 @@ class CutConversations(Stage):
             forbidden = hashes([*said, *(text for _, text, _, _ in messages)])
             # Subtask 5 reuses the files of subtask 1, so its examples have the same numbers and with them the same candidates.
             number = example_number(self.seed, source_id, 1 if subtask == 5 else subtask)
-            one = Example(
-                number, dialogue_order(dialogue), split, subtask, messages, [dialogue.turns[at].utterance], [], forbidden, speaker, b"", subsets
-            )
+            answers, subsets = [dialogue.turns[at].utterance], subsets_of(given, at)
+            one = Example(number, dialogue_order(dialogue), split, subtask, messages, answers, [], forbidden, speaker, b"", subsets)
             yield packed_example(release_path("ubuntu", split, subtask), one, self.shards)
 
     def _refusal(self, source_id: str, possible: Sequence[int], copies: Mapping[str, Copy]) -> tuple[str, str] | None:

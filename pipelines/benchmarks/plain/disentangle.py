@@ -11,6 +11,7 @@ from dialmill.pipelines.disentangle.recipe import LogRecipe
 
 class Disentangle(Benchmark):
     name = "disentangle"
+    panel, labels_are_classes = "", False
     about = "predict reply links and conversations of IRC logs"
     paper = "Kummerfeld et al. (2019), A Large-Scale Corpus for Conversation Disentanglement"
 

@@ -9,7 +9,7 @@ stand in a random order and are told by their ids. CGoDial's loader puts the rig
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ class CgodialRbd(Benchmark):
     takes_records = True
     # The response is the last turn.
     answers_in_dialogues = True
+    panel = "responses"
     kinds = (
         FileKind("cgodial-rbd", ({ANY: {"history": ANY, "true": ANY, "false": ANY}},)),
         FileKind("cgodial-hard-examples", (), ("hard_dialog_id.json",)),
@@ -81,6 +82,9 @@ class CgodialRbd(Benchmark):
             raise RecordError("too_easy", f"the baselines' mean accuracy is {mean:.2f}, above {recipe.max_accuracy:g}: {answer}")
         step = Step(ASSESSED, None, None, "selected", reasons=(f"mean_accuracy: {mean:.3f}", f"near_equal_candidates: {len(given) - len(wrong)}"))
         return dialogue.replace(lineage=(*dialogue.lineage, step)), ambiguity.priority(mean, key_number(seed, ASSESSED, dialogue.source_id))
+
+    def judged_turns(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Sequence[int]:
+        return [dialogue.turns[-1].turn]
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, RetrievalRecipe)

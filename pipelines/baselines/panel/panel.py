@@ -1,0 +1,219 @@
+"""The contract of a panel: several kinds of baselines for one task, trained apart, whose verdicts `choice` makes a hard set of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from dialmill.pipelines.baselines.panel.choice import ONE, Unit, length_step
+from dialmill.pipelines.baselines.panel.given import Predictions, given_guesses
+from dialmill.pipelines.baselines.panel.kind import TurnKind
+from dialmill.pipelines.baselines.panel.seen import ACTS, LABEL, UPDATE, Task, tasks, wrong_slots
+from dialmill.pipelines.baselines.panel.turns import KINDS, carried
+from dialmill.schemas import Dialogue
+
+#: The figure of states that a baseline's own guesses lead to.
+JOINT = "jga"
+
+
+class Missed(msgspec.Struct, array_like=True, frozen=True):
+    """What some kinds get wrong at a turn: the aspect, what of it ("hotel area"), and their names."""
+
+    turn: int
+    aspect: str
+    what: str
+    kinds: tuple[str, ...]
+
+
+class Verdict(msgspec.Struct, array_like=True, frozen=True):
+    """What a panel says of a unit of a record.
+
+    Args:
+        turn: the turn that is the unit; None for the whole record.
+        stratum, turns, length, errors, sums: as a `Unit` has them.
+        missed: what was missed, for reasons.
+        doubtful: turns that were left out because their labels contradict each other.
+        unanswerable: whether no kind can answer it, so that it is no test of anything.
+    """
+
+    turn: int | None
+    stratum: str
+    turns: int
+    length: int
+    errors: dict[str, dict[str, int]]
+    sums: dict[str, dict[str, int]]
+    missed: tuple[Missed, ...] = ()
+    doubtful: int = 0
+    unanswerable: bool = False
+
+    def unit(self, record_id: str, clean: Verdict | None) -> Unit:
+        """The verdict as a unit of the choice; with the verdict of the unperturbed text, which then has half a say."""
+        errors = self.errors if clean is None else _halved(self.errors, clean.errors)
+        return Unit(unit_id(record_id, self.turn), self.stratum, self.turns, self.length, errors, self.sums)
+
+
+def unit_id(record_id: str, turn: int | None) -> str:
+    """The name of a record, or of one turn of it."""
+    return record_id if turn is None else f"{record_id}#{turn}"
+
+
+def _halved(own: Mapping[str, Mapping[str, int]], clean: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """The means of the errors in two texts; those in one where the other has none."""
+    return {
+        kind: {aspect: (error + clean.get(kind, {}).get(aspect, error)) // 2 for aspect, error in aspects.items()} for kind, aspects in own.items()
+    }
+
+
+class Panel(ABC):
+    """Several kinds of baselines for one task. Without state: what was trained is handed to `judge`."""
+
+    #: Kind -> family: kinds that work alike count as one, and are left out together.
+    families: ClassVar[Mapping[str, str]]
+    #: Below so many units the check of the hard set has no power.
+    least: ClassVar[int]
+    #: Whether prediction files of the user's can join in.
+    takes_predictions: ClassVar[bool] = False
+
+    @abstractmethod
+    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str) -> bytes | None:
+        """A kind trained on the dialogues of one language, sorted by id; None where they teach it nothing."""
+
+    @abstractmethod
+    def load(self, kind: str, data: bytes) -> Any:
+        """Inverse of `train`."""
+
+    @abstractmethod
+    def judge(self, models: Mapping[str, Any], record: Dialogue, turns: Sequence[int] | None = None) -> list[Verdict]:
+        """The verdicts on the units of a record.
+
+        Args:
+            models: kind -> what `load` gave, or the user's `Predictions` by their path.
+            turns: the turns that matter, where units are turns; None for all.
+        """
+
+    @abstractmethod
+    def measure(self, sums: Mapping[str, int]) -> Mapping[str, float]:
+        """The figures of a kind from sums over units."""
+
+
+class NoPanel(Panel):
+    """No baselines."""
+
+    families: ClassVar[Mapping[str, str]] = {}
+    least = 1
+
+    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str) -> bytes | None:
+        return None
+
+    def load(self, kind: str, data: bytes) -> Any:
+        raise KeyError(kind)
+
+    def judge(self, models: Mapping[str, Any], record: Dialogue, turns: Sequence[int] | None = None) -> list[Verdict]:
+        return []
+
+    def measure(self, sums: Mapping[str, int]) -> Mapping[str, float]:
+        return {}
+
+
+class TurnPanel(Panel):
+    """Belief states, acts and labels of user turns; the unit is the record."""
+
+    families: ClassVar[Mapping[str, str]] = {name: name for name in KINDS}
+    least = 200
+    takes_predictions = True
+
+    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str) -> bytes | None:
+        found = [task for dialogue in dialogues for task in tasks(dialogue)]
+        if not any(task.right.changed or task.right.acts or task.right.label for task in found):
+            return None
+        return KINDS[kind].train(found, language).pack()
+
+    def load(self, kind: str, data: bytes) -> TurnKind:
+        return KINDS[kind].unpack(data)
+
+    def judge(self, models: Mapping[str, Any], record: Dialogue, turns: Sequence[int] | None = None) -> list[Verdict]:
+        found = list(tasks(record))
+        sound = [task for task in found if not task.right.doubtful]
+        if not sound or not models:
+            return []
+        aspects = {
+            UPDATE: sound if any(task.right.after for task in found) else [],
+            ACTS: [task for task in sound if task.right.has_acts],
+            LABEL: sound if any(task.right.label for task in found) else [],
+        }
+        errors: dict[str, dict[str, int]] = {}
+        sums: dict[str, dict[str, int]] = {}
+        missed: dict[tuple[int, str, str], list[str]] = {}
+        for kind, model in sorted(models.items()):
+            wrong, joint = self._wrong(model, record, found)
+            if wrong is None:
+                continue
+            said: dict[str, dict[int, list[str]]] = wrong
+            errors[kind] = {
+                aspect: sum(bool(said[aspect].get(task.turn)) for task in mine) * ONE // len(mine)
+                for aspect, mine in aspects.items()
+                if mine and aspect in said
+            }
+            sums[kind] = self._sums(found, aspects, said, joint)
+            for aspect, mine in aspects.items():
+                for task in mine:
+                    for what in said.get(aspect, {}).get(task.turn, ()):
+                        missed.setdefault((task.turn, aspect, what), []).append(kind)
+        if not any(errors.values()):
+            return []
+        texts = [text for task in found for text in (task.seen.user, task.seen.system)]
+        told = tuple(Missed(turn, aspect, what, tuple(kinds)) for (turn, aspect, what), kinds in sorted(missed.items()))
+        return [Verdict(None, "", len(found), length_step(texts, record.language), errors, sums, told, len(found) - len(sound))]
+
+    @staticmethod
+    def _wrong(model: Any, record: Dialogue, found: Sequence[Task]) -> tuple[dict[str, dict[int, list[str]]] | None, int | None]:
+        """aspect -> turn -> what is wrong, and at how many turns the carried state is right; (None, None) where the model says nothing of it."""
+        if isinstance(model, TurnKind):
+            said = carried(model, found)
+            guesses = {task.turn: guess for task, (guess, _) in zip(found, said, strict=True)}
+            joint: int | None = sum(_is_state(task, state) for task, (_, state) in zip(found, said, strict=True))
+            known: Iterable[str] = (UPDATE, ACTS, LABEL)
+        else:
+            predictions: Predictions = model
+            given = predictions.get(record.dialogue_id)
+            if not given:
+                return None, None
+            guesses, known, joint = given_guesses(given, found)
+        wrong: dict[str, dict[int, list[str]]] = {aspect: {} for aspect in known}
+        for task in found:
+            guess = guesses.get(task.turn)
+            if guess is None:
+                continue
+            if UPDATE in wrong:
+                wrong[UPDATE][task.turn] = [" ".join(slot) for slot in wrong_slots(task.right, guess.update)]
+            if ACTS in wrong:
+                wrong[ACTS][task.turn] = sorted(guess.acts ^ task.right.acts)
+            if LABEL in wrong and guess.label != task.right.label:
+                wrong[LABEL][task.turn] = [task.right.label or "no label"]
+        return wrong, joint
+
+    @staticmethod
+    def _sums(
+        found: Sequence[Task], aspects: Mapping[str, Sequence[Task]], wrong: Mapping[str, Mapping[int, list[str]]], joint: int | None
+    ) -> dict[str, int]:
+        """What `measure` needs: over all turns, the doubtful ones too, as whoever scores a system will count them."""
+        sums: dict[str, int] = {}
+        for aspect, turns in wrong.items():
+            if aspects[aspect]:
+                counted = [task for task in found if aspect != ACTS or task.right.has_acts]
+                sums[f"{aspect} of"] = len(counted)
+                sums[f"{aspect} right"] = sum(not turns.get(task.turn) for task in counted)
+        if joint is not None and aspects[UPDATE]:
+            sums |= {f"{JOINT} of": len(found), f"{JOINT} right": joint}
+        return sums
+
+    def measure(self, sums: Mapping[str, int]) -> Mapping[str, float]:
+        return {name[:-3]: sums.get(f"{name[:-3]} right", 0) / of for name, of in sums.items() if name.endswith(" of") and of}
+
+
+def _is_state(task: Task, state: Mapping[tuple[str, str], str]) -> bool:
+    """Whether a state is the right one after a turn."""
+    after = task.right.after
+    return state.keys() == after.keys() and all(state[slot] in values for slot, values in after.items())
