@@ -101,6 +101,7 @@ def make_job(
     job = Job(benchmark, recipe, seed, tuple(found), sources, output, overwrite, corpora, exporting)
     _check_sources(job)
     _check_schemas(job)
+    training_sample.check(job)
     if recipe.keep_audio and files.is_remote(output):
         raise UsageError(f"keep_audio writes audio files to a local folder, which {output} is not")
     return job

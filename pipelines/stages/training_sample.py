@@ -21,8 +21,8 @@ from dialmill.pipelines.baselines.panel.panel import Panel
 from dialmill.pipelines.baselines.panel.registry import panel as panel_of
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
-from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.recipe import AUTO, Recipe
+from dialmill.pipelines.core.errors import InputError, UsageError
+from dialmill.pipelines.core.recipe import AUTO, BASELINE_KINDS, Recipe
 from dialmill.pipelines.core.runner import Runner
 from dialmill.pipelines.core.stage import Item, Stage
 from dialmill.pipelines.stages.few_shot import Bounds, CountDialogues, KeepLowest
@@ -64,6 +64,18 @@ def kinds_of(recipe: Recipe, panel: Panel) -> tuple[str, ...]:
         return ()
     named = [name for given in recipe.hard_baselines for name in (sorted(panel.families) if given == AUTO else (given,))]
     return tuple(dict.fromkeys(name for name in named if name in panel.families))
+
+
+def check(job: Job) -> None:
+    """Raises `UsageError` where a recipe names baselines that the benchmark's panel doesn't have, or predictions that it doesn't take."""
+    panel, name = panel_of(job.benchmark.panel), job.recipe.benchmark
+    others = [one for one in job.recipe.hard_baselines if one in BASELINE_KINDS and one not in panel.families]
+    if others and job.recipe.hard_share:
+        known = ", ".join(sorted(panel.families)) or "none"
+        raise UsageError(f"hard_baselines: {', '.join(others)} can't judge {name}; those that can are: {known}")
+    given = prediction_files(job.recipe, panel)
+    if given and not panel.takes_predictions:
+        raise UsageError(f"hard_baselines: {', '.join(given)}: predictions of your own have no say in what is hard in {name}")
 
 
 def prediction_files(recipe: Recipe, panel: Panel) -> tuple[str, ...]:

@@ -182,6 +182,7 @@ def test_a_damaged_prediction_file_stops_the_run(tmp_path: Path) -> None:
         ("hard_share=1.5", ("hard_share", "0 to 1")),
         ("hard_baselines=bert", ("bert", "auto", "neighbours")),
         ("hard_baselines=tracker", ("tracker", "auto", "neighbours")),
+        ("hard_baselines=words,bm25", ("bm25", "can't judge splits", "neighbours")),
         ("hard_threshold=2", ("hard_threshold", "hard_share")),
     ],
 )

@@ -185,8 +185,11 @@ def _compared(
 
     test, mine = figures(table.sum(axis=0)), figures(table[hard].sum(axis=0))
     drawn = [figures(table[mask].sum(axis=0)) for mask in masks]
-    for name in sorted(test):
-        values = sorted(one[name] for one in drawn)
+    for name in sorted(test.keys() & mine.keys()):
+        # A subset without a turn of the kind that is counted has no such figure.
+        values = sorted(one[name] for one in drawn if name in one)
+        if 2 * len(values) < len(drawn):
+            continue
         low, high = values[int(0.025 * len(values))], values[int(0.975 * len(values)) - 1]
         yield Checked(kind, name, test[name], mine[name], low, sum(values) / len(values), high)
 
