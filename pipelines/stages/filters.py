@@ -5,6 +5,7 @@ from __future__ import annotations
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.source import Source
+from dialmill.pipelines.stages.cleaning import fault
 from dialmill.schemas import Dialogue
 
 
@@ -30,6 +31,16 @@ def refusal(dialogue: Dialogue, source: Source, recipe: Recipe, takes_carried: b
         return RecordError("domain_not_wanted", ", ".join(dialogue.domains))
     if recipe.require_system_end and turns[-1].speaker != "system":
         return RecordError("ends_with_user", turns[-1].utterance)
+    if recipe.clean:
+        found = fault(dialogue, recipe.clean)
+        if found is not None:
+            return found
+    return _turn_by_turn(dialogue, recipe)
+
+
+def _turn_by_turn(dialogue: Dialogue, recipe: Recipe) -> RecordError | None:
+    """Why a turn of a dialogue is refused, None if none is."""
+    turns = dialogue.turns
     if recipe.max_words is not None or recipe.ascii_only or recipe.require_acts:
         for turn in turns:
             if recipe.ascii_only and not turn.utterance.isascii():
