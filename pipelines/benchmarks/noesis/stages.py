@@ -198,7 +198,7 @@ class WriteExamples(Stage):
                     yield from self._also_right(parts[name].path, one, doubtful, blind)
         if made and made[0].scenario != self.shared:
             total |= {"sets": len(made), "most_held": draw.most_held}
-            self._tell_share(path, made[0].split, draw)
+            self._tell_share(made[0].split, draw)
         self.counters.add(
             Counters(
                 parts=[(part.path, int(shard), part.number, part.size) for part in parts.values() if part.number],
@@ -206,13 +206,13 @@ class WriteExamples(Stage):
             )
         )
 
-    def _tell_share(self, path: str, split: str, draw: Draw) -> None:
+    def _tell_share(self, split: str, draw: Draw) -> None:
         """Says where the pool is too small for the wanted share of the sets."""
         bits, most = draw.reach(split), self.recipe.max_pool_share
         fair = draw.fair_share(bits)
         if fair > most:
-            wanted = f"a candidate may stand in {fair:.1%} of the sets, not in {most:.1%} at most (max_pool_share)"
-            self.counters.note(f"{SHORTFALL}{path}: {wanted}: there are only {draw.candidates(bits):,} different ones that could be an answer")
+            wanted = f"a candidate may stand in {fair:.1%} of the sets of a file, not in {most:.1%} at most (max_pool_share)"
+            self.counters.note(f"{SHORTFALL}{split}: {wanted}: there are only {draw.candidates(bits):,} different ones that could be an answer")
         if draw.beyond:
             self.counters.note("pool_share_exceeded", draw.beyond)
 
