@@ -160,7 +160,7 @@ class Proxy:
             encoding = b",".join(value for name, value in given if name == b"content-encoding").strip().lower()
             plain = _decoded(body, encoding, self.settings.max_body)
             request = read(plain.decode("utf-8"))
-        except (ValueError, zlib.error) as error:
+        except (ValueError, IndexError, RecursionError, zlib.error) as error:
             # What can't be read is the upstream's to judge, unless nothing may go there without noise.
             self.counts["unread"] += 1
             if self.settings.on_error == "fail":

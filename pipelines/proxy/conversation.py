@@ -160,9 +160,8 @@ class Noise:
 
     def _make(self, key: str, place: int, text: str, variant: int, more: frozenset[str]) -> NoisyText:
         name = key if not place else f"{key}-{place}"
-        clean = Dialogue(
-            dialogue_id=f"{name}/{STANDARD}/0", source=SOURCE, source_id=name, language=language_of(text), turns=(Turn(0, "user", text),)
-        )
+        turn = Turn(0, "user", _whole(text))
+        clean = Dialogue(dialogue_id=f"{name}/{STANDARD}/0", source=SOURCE, source_id=name, language=language_of(text), turns=(turn,))
         passed = self._passed(text)
         if passed is not None or self.perturber is None:
             return NoisyText(text, self._record(clean, passed or "no_perturber", variant), False)
@@ -181,6 +180,8 @@ class Noise:
         """Why a text is not for a perturber, None where it is."""
         if not text.strip():
             return "empty"
+        if _whole(text) != text:
+            return "lone_surrogate"
         if self.keep is not None and self.keep.search(text):
             return "kept"
         if _is_json(text):
@@ -190,6 +191,11 @@ class Noise:
     def _record(self, clean: Dialogue, reason: str, variant: int) -> Dialogue:
         step = Step(_PASSED, self.seed, {}, "skipped", (SkippedTurn(0, reason),))
         return clean.replace(dialogue_id=f"{clean.source_id}/{self.suite}/{variant}", suite=self.suite, variant=variant, lineage=(step,))
+
+
+def _whole(text: str) -> str:
+    """A text that UTF-8 can carry: halves of characters, which JSON can hold, become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _is_json(text: str) -> bool:

@@ -15,6 +15,7 @@ from dialmill.pipelines.proxy.bodies import chat, responses
 from dialmill.pipelines.proxy.conversation import Noise, next_key
 from dialmill.pipelines.proxy.guards import read_guard
 from dialmill.pipelines.proxy.lineage import Log, as_folder, clean, conversations, is_log
+from dialmill.schemas.dialogue import encode
 from dialmill.schemas.validate import check_dialogue
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,12 +57,13 @@ def test_keys_tell_texts_in_parts_from_one_text() -> None:
         ("def add(a, b):\n    return a + b\n\nprint(add(1, 2))", "code"),
         ("SELECT name FROM people WHERE age > 3;\nUPDATE people SET age = 4;", "code"),
         ("TOOL RESULT: the weather is very nice today", "kept"),
+        ("half of a picture \ud83d in some words", "lone_surrogate"),
     ],
 )
 def test_what_isnt_said_by_a_person_stays(text: str, reason: str) -> None:
     noise = Noise(TYPOS, 1, keep=re.compile("^TOOL RESULT"))
     ((made,),) = (one.texts for one in noise.conversation([[text]]))
-    assert (made.text, made.changed, made.reason) == (text, False, reason)
+    assert (made.text, made.changed, made.reason) == (text, False, reason) and check_dialogue(made.record) == [] and encode(made.record)
 
 
 @pytest.mark.parametrize("text", ["I said: call me; or write", "if you want, take a look:\nplease tell me the price\nand the name", "hello (there)"])
