@@ -69,6 +69,8 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
     if chosen is None or closing is None:
         return None
     goals = [goal._replace(text=goal.text.replace(_DETAILS, "")) for goal in goals]
+    if turn.context.partial and "bye" not in kinds:
+        opening, closing = closing + opening, []  # something else may follow, which thanks don't stand before
     return opening + goals + told + chosen + booked + asked + closing
 
 
