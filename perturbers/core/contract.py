@@ -265,9 +265,17 @@ class TurnPerturber(Perturber):
     """Base of perturbers that change user turns one at a time, by edits."""
 
     values: Annotated[
-        ValueMode, Meta(description='"protect" leaves slot values alone; "follow" may hit them, and their spans then say `changed`')
+        ValueMode,
+        Meta(description='"protect": slot values stay as they are; "follow": slot values are changed too, and their spans say so (status "changed")'),
     ] = "protect"
-    tries: Annotated[int, Meta(ge=1, description="attempts per turn before it is skipped with the reason of the last one", examples=[8])] = 4
+    tries: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="attempts a turn gets; where none keeps the labels, it stays as it was, with the reason that the last one failed for",
+            examples=[8],
+        ),
+    ] = 4
 
     @abstractmethod
     def draw(self, view: View, rng: Rng) -> Any | Skipped:

@@ -159,8 +159,8 @@ class Recipe:
     donors_from: Annotated[
         str | None,
         Meta(
-            description="where suites of reworded turns take the words of other turns from: input, train, or the path of a corpus; none "
-            "leaves it to each of them",
+            description="where paraphrase, simplification and verbosity find other users' wordings: input (all dialogues), train (those of the "
+            "training split), or the path of a corpus; none: each perturber's own option decides",
             examples=["train"],
         ),
     ] = None
@@ -178,8 +178,8 @@ class Recipe:
     suite_variants: Annotated[
         dict[str, Annotated[int, Meta(ge=1)]],
         Meta(
-            description="how many variants a suite has in which split, where that is not variants in the perturbed_splits; a split that a "
-            "suite does not name has none",
+            description="the number of variants by suite and split, for suites in which it is not the same everywhere: typos.test=8; such a suite "
+            "has none in the splits that are not named for it",
             examples=[{"typos.test": 8}],
             extra={"unit": "variants"},
         ),
@@ -230,7 +230,10 @@ class Recipe:
         ),
     ] = 0.5
     # release
-    held_out_labels: Annotated[bool, Meta(description="a release without the labels of its test split, and those beside it")] = False
+    held_out_labels: Annotated[
+        bool,
+        Meta(description="the test split is written without its labels, as for a shared task; they stand in labels/, which is not to be published"),
+    ] = False
     blind_suites: Annotated[
         Literal["single", "paired"],
         Meta(

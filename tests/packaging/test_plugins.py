@@ -61,7 +61,7 @@ def test_its_benchmark_is_built_by_two_processes_as_by_one(plugged: Environment,
 
 def test_its_schema_is_listed_and_its_release_validated_by_it(plugged: Environment, tmp_path: Path) -> None:
     listed = json.loads(plugged.run("dialmill", "list", "schemas", "--json", "-", cwd=tmp_path).stdout)["schemas"]
-    assert {one["name"]: one["about"] for one in listed}["shouted-lines"] == "shouted-lines: the turns of a chat"
+    assert {one["name"]: one["about"] for one in listed}["shouted-lines"] == "the turns of a chat"
     done = plugged.run("dialmill", "build", "shouted", "--input", PLUGIN / "corpus", "--output", tmp_path / "out", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = tmp_path / "out" / "release" / "shouting.jsonl"
