@@ -1,7 +1,7 @@
 """Times of day in a text, and the same times some minutes later, written the way they were written.
 
-"19:00", "9.50", "1215hrs", "0930 am", "7 pm", "7:15pm", "seven o'clock", "half past six", "noon"; 三点,
-15点30分, 十点半. Durations ("51 minutes", 6小时36分), prices and
+"19:00", "9.50", "17h05", "1215hrs", "0930 am", "7 pm", "7:15pm", "seven o'clock", "half past six", "twenty past six", "seven thirty pm", "7-ish",
+"noon"; 三点, 15点30分, 十点半. Durations ("51 minutes", 6小时36分), prices and
 dates are no times. Whether "5:15" means the afternoon is told by the labels of the dialogue.
 """
 
@@ -20,14 +20,29 @@ _HOURS = {number_word(hour): hour for hour in range(1, 13)}
 _ZH_NUMBERS = {zh_number(number): number for number in range(60)} | {"两": 2, "零": 0} | {f"零{zh_number(n)}": n for n in range(1, 10)}
 _WORD = "|".join(sorted(_HOURS, key=len, reverse=True))
 _HALF = r"[ap]\.?\s?m\b\.?"
+#: Minutes in words: behind an hour ("seven thirty"), and before one ("twenty past six").
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+_UNITS = {number_word(number): number for number in range(1, 20)}
+_MINUTES = (
+    {name: number for name, number in _UNITS.items() if number >= 10}
+    | _TENS
+    | {f"{ten}{gap}{one}": tens + number for ten, tens in _TENS.items() for one, number in _UNITS.items() if number < 10 for gap in " -"}
+    | {f"{zero} {one}": number for zero in ("oh", "o") for one, number in _UNITS.items() if number < 10}
+)
+_SPOKEN = "|".join(map(re.escape, sorted(_MINUTES, key=len, reverse=True)))
+_ASIDE = {"five": 5, "ten": 10, "twenty": 20, "twenty five": 25, "twenty-five": 25}
 _EN = re.compile(
-    rf"""(?<![\w.,£$/-])(?P<h>\d{{1,2}})(?P<sep>\s?:\s?|[.;/ ])(?P<m>[0-5]\d)(?![\d%]|[.:]\d)(?P<gap>\s*)(?P<half>{_HALF})?
+    rf"""(?<![\w.,£$/-])(?P<h>\d{{1,2}})(?P<sep>\s?:\s?|[.;/ ]|h)(?P<m>[0-5]\d)(?![\d%]|[.:]\d)(?P<gap>\s*)(?P<half>{_HALF})?
     | (?<![\w.,:£$€/-])(?P<run>(?:[01]?\d|2[0-4])[0-5]\d)(?P<rgap>\s?)(?P<rhalf>{_HALF}|h(?:(?:ou)?rs?)?\b)?(?![\w%]|[.:,/-]\d)
     | (?<![\w.:£$-])(?P<h2>\d{{1,2}}|\b(?:{_WORD}))(?P<gap2>\s*)(?P<half2>{_HALF}|o\s?['’]?\s?clock\b)
-    | \b(?P<part>half|quarter)\s(?P<way>past|to|after|before|till)\s(?P<h3>\d{{1,2}}|{_WORD})\b(?![:.]\d)
+    | \b(?:an?\s)?(?P<part>half|quarter)\s(?P<way>past|to|after|before|till)\s(?P<h3>\d{{1,2}}|{_WORD})\b(?![:.]\d)(?P<half3>\s?{_HALF})?
+    | \b(?P<aside>twenty[ -]five|twenty|ten|five|25|20|10|5)\s(?:minutes?\s)?(?P<way2>past|to|after|before)\s(?P<h5>\d{{1,2}}|{_WORD})\b(?![:.]\d)
+      (?P<half5>\s?{_HALF})?
+    | \b(?P<h6>{_WORD})[ -](?P<m6>{_SPOKEN})\b(?P<half6>\s?{_HALF})?
+    | (?<![\w.:£$-])(?P<h7>\d{{1,2}}|\b(?:{_WORD}))\s?-?ish\b
     | \b(?:at|by|after|before|around|about|until|till)\s(?P<h4>\d{{1,2}}|{_WORD})\b
       (?![:.,;/]\d|\s\d\d\b|\s?[ap]\.?\s?m\b|\s?o\s?['’]?\s?clock|\s(?!and\b|or\b|please\b|on\b|for\b|to\b|from\b)\w)
-    | \b(?P<word>noon|midday|midnight)\b""",
+    | \b(?:12\s|twelve\s)?(?P<word>noon|midday|midnight)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 _ZH_NUM = "[零一二两三四五六七八九十]{1,3}"
@@ -38,7 +53,34 @@ _ZH = re.compile(
     re.VERBOSE,
 )
 _DIGIT = re.compile(r"\d")
-_CUES = ("clock", "noon", "midday", "midnight", "half ", "quarter ", "at ", "by ", "after ", "before ", "around ", "about ", "til", "pm", "am", ".m")
+_CUES = (
+    "clock",
+    "noon",
+    "midday",
+    "midnight",
+    "half ",
+    "quarter ",
+    "at ",
+    "by ",
+    "after ",
+    "before ",
+    "around ",
+    "about ",
+    "til",
+    "pm",
+    "am",
+    ".m",
+    "past ",
+    " to ",
+    "ish",
+    " oh ",
+    " o ",
+    " thirty",
+    " fifteen",
+    " forty",
+    " twenty",
+    "-thirty",
+)
 _MONEY = re.compile(r"\s*(?:pounds?|gbp|euros?|dollars?|%|miles?|km)\b", re.IGNORECASE)
 
 
@@ -146,14 +188,10 @@ def _en(text: str, labelled: Collection[int]) -> list[Time]:
             else:
                 minutes, twelve = _half(hour, 0, half), True
             found.append(Time(start, end, minutes, "hour", 0 if named in _HOURS else _width(named), ":", group["gap2"] + half, twelve))
-        elif group["part"] is not None:
-            named = group["h3"].lower()
-            hour = _HOURS.get(named) or int(named)
-            part = 30 if group["part"].lower() == "half" else 15
-            back = group["way"].lower() in ("to", "before", "till")
-            total = hour * 60 + (-part if back else part)
-            minutes, twelve = _meant(total // 60 % 24, total % 60, labelled)
-            found.append(Time(start, end, minutes, "words", 1, ":", "", twelve))
+        elif any(group[name] is not None for name in ("part", "aside", "h6", "h7")):
+            spelled = _spelled(match, labelled)
+            if spelled is not None:
+                found.append(spelled)
         elif group["h4"] is not None:
             named = group["h4"].lower()
             hour = _HOURS.get(named) or int(named)
@@ -165,6 +203,37 @@ def _en(text: str, labelled: Collection[int]) -> list[Time]:
             minutes = NOON if group["word"].lower() != "midnight" else (DAY if DAY in labelled else 0)
             found.append(Time(start, end, minutes, "words", 2, ":", "", False))
     return found
+
+
+def _spelled(match: re.Match[str], labelled: Collection[int]) -> Time | None:
+    """A time whose minutes are words, or about an hour: "half past six", "twenty past six", "seven thirty pm", "7-ish"; None for what is none."""
+    group = match.groupdict()
+    if group["part"] is not None:
+        return _beside(match, 30 if group["part"].lower() == "half" else 15, group["way"], group["h3"], group["half3"], labelled)
+    if group["aside"] is not None:
+        named = group["aside"].lower()
+        time = _beside(match, _ASIDE.get(named) or int(named), group["way2"], group["h5"], group["half5"], labelled)
+        # "from ten to five" is a range; a time it is where a label says so.
+        return time if time.minutes in labelled else None
+    if group["h6"] is not None:
+        hour, minute, half = _HOURS[group["h6"].lower()], _MINUTES[" ".join(group["m6"].lower().split())], group["half6"] or ""
+        minutes, twelve = (_half(hour, minute, half), True) if half else _meant(hour, minute, labelled)
+        # "two twenty" is a price as well.
+        return Time(match.start(), match.end(), minutes, "words", 1, ":", half, twelve) if half or minutes in labelled else None
+    named = group["h7"].lower()
+    minutes, twelve = _meant(_HOURS.get(named) or int(named), 0, labelled)
+    width = 0 if named in _HOURS else _width(named)
+    return Time(match.start(), match.end("h7"), minutes, "bare", width, ":", "", twelve) if minutes in labelled else None
+
+
+def _beside(match: re.Match[str], part: int, way: str, named: str, half: str | None, labelled: Collection[int]) -> Time:
+    """A time so many minutes before or after an hour."""
+    hour = _HOURS.get(named.lower()) or int(named)
+    total = hour * 60 + (-part if way.lower() in ("to", "before", "till") else part)
+    if half:
+        return Time(match.start(), match.end(), _half(total // 60 % 24, total % 60, half), "words", 1, ":", half, True)
+    minutes, twelve = _meant(total // 60 % 24, total % 60, labelled)
+    return Time(match.start(), match.end(), minutes, "words", 1, ":", "", twelve)
 
 
 #: What makes a time of four digits that no label has, and what follows a number that counts.

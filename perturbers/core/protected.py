@@ -66,7 +66,9 @@ _PATTERN = re.compile(
 )
 _LOCATOR = re.compile(r"(?<![\w'’-])[A-Z0-9]{5,8}(?![\w'’-])")
 #: Digits with a word that people write behind them: a time, an ordinal, a measure; these are values, which the value classes look after.
-_NUMBER_WORD = re.compile(r"\d+(?:am|pm|a|p|st|nd|rd|th|hrs?|h|m|min|mins|k|km|gb|mb|star|stars|pax|ppl|nights?|days?|x|s)", re.IGNORECASE)
+_NUMBER_WORD = re.compile(
+    r"\d+(?:am|pm|a|p|st|nd|rd|th|hrs?|h|m|min|mins|k|km|gb|mb|star|stars|pax|ppl|nights?|days?|x|s)|\d{1,2}h[0-5]\d", re.IGNORECASE
+)
 #: Options after a dash need a shell-like look: "-x", "--flag"; a dash between words is punctuation.
 _OPTION = re.compile(r"--?[A-Za-z]")
 

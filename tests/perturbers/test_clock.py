@@ -104,3 +104,33 @@ def test_text_and_label_move_alike(minutes: int, fives: int) -> None:
     later = minutes + 5 * fives
     if 0 <= later < 1440:
         assert moved(f"at {label} .", 5 * fives, labelled=(label,)) == f"at {later // 60:02d}:{later % 60:02d} ."
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "minutes", "later"),
+    [
+        ("i need the 17h05 train", "17:05", 20, "i need the 17h25 train"),
+        ("a quarter to 5 pm", "16:45", 30, "5:15 pm"),
+        ("half past nine in the morning", "09:30", 30, "10:00 in the morning"),
+        ("12 noon", "12:00", 40, "12:40"),
+        ("about seven thirty pm", "19:30", 15, "about 7:45 pm"),
+        ("at twenty past six", "18:20", 30, "at 6:50"),
+        ("ten minutes to four", "15:50", 15, "4:05"),
+        ("eight oh five", "08:05", 5, "8:10"),
+        ("7-ish", "19:00", 60, "8-ish"),
+        ("eight ish in the evening", "20:00", -60, "seven ish in the evening"),
+    ],
+)
+def test_times_in_words_are_times_where_a_label_says_so(text: str, label: str, minutes: int, later: str) -> None:
+    known = clock.minutes_of(label)
+    assert known is not None
+    (time,) = clock.times(text, "en", {known})
+    assert time.minutes == known
+    assert text[: time.start] + clock.shifted(text, time, minutes) + text[time.end :] == later
+
+
+@pytest.mark.parametrize(
+    "text", ["it costs two twenty", "from ten to five people", "a twenty to one chance", "greenish walls", "at stage2023-05-01T10:00:00Z"]
+)
+def test_what_is_no_time_without_a_label(text: str) -> None:
+    assert clock.times(text, "en", set()) == []
