@@ -47,6 +47,9 @@ _LEADS_UP = re.compile(r"有件事|想请你帮个忙|有个事|有个问题|还
 #: Words of courtesy that a greeting may have, and the kinds of clauses that follow it.
 _COURTESY = ("帮", "麻烦", "请", "劳", "打听", "查")
 _AFTER_GREETING = frozenset({"moreask", "moreyes", "moreopen", "open", "rev", "nearopen", "ask", "askframe", "trip", "taxi"})
+#: Kinds of clauses that may stand behind a time alone ("晚上，"), and how those begin that don't.
+_AFTER_TIME = frozenset({"open", "nearopen", "moreopen"})
+_LEADS_ITSELF = re.compile(r"我|想|是这样|有件事|如果|要是|要说|说说|另外|可能|不知|你那|你这|方便")
 #: Kinds of clauses that a whole sentence is made of: their terse ones are for terse turns.
 _WHOLE = frozenset({"ack", "ask", "asktail", "askframe", "rev", "trip", "revtrip", "taxi", "metro", "metroask", "taxiask"})
 _WISHES = re.compile(r"我|想|是这样的|不知道你|有件事|还")
@@ -80,6 +83,7 @@ class Draft:
     reasoned: bool = False
     greeted: str = ""
     avoided: tuple[re.Pattern[str], ...] = ()
+    timed: bool = False
 
     @property
     def source(self) -> str:
@@ -136,6 +140,8 @@ class Draft:
             options = [clause for clause in options if "terse" not in clause.voices] or options
         if direct:
             options = [clause for clause in options if clause.text.endswith("？") and not NO_QUESTION.search(clause.text)] or options
+        if self.timed and kind in _AFTER_TIME:
+            options = [clause for clause in options if not _LEADS_ITSELF.match(clause.text)] or options
         if led:
             options = [clause for clause in options if not _LED.match(clause.text)] or options
         if self.style == "less" and options:

@@ -232,8 +232,12 @@ class Reading:
         texts = set(clause.texts)
         if {"是", "这样", "的"} <= texts:
             return ""  # "是这样的，我想…" opens what follows
+        if "是" in texts and texts & {"嘛", "么", "吗"}:
+            return "wonder"
         if "还" in texts and texts & {"行", "可以"}:
             return "soso"
+        if texts & {"也", "吧"} and texts & {"行", "可以", "成"}:
+            return "resigned"
         found = next((manner for manner in MANNERS if covered(clause.words, kinds()[manner])[1]), "")
         before = self.context.before.utterance.rstrip() if self.context.before is not None else ""
         asked = before.endswith(("？", "?", "吗", "么", "不")) or not {"可以不", "怎么样", "行吗", "可以吗"}.isdisjoint(before.split("，"))
@@ -335,6 +339,9 @@ class Reading:
             return content
         if self.domain in ROUTES and any(not set(table("head_words")[self.domain]).isdisjoint(clause.texts) for clause in kept):
             return "search_in_parts"
+        alone = [clause for clause in kept if {"如果", "要是"} & set(clause.texts) and clause.texts[-1:] != ("的话",)]
+        if self.domain not in ROUTES and any(all(after.start != clause.stop for after in kept) for clause in alone):
+            return "condition"  # "如果走累了，他想休息"
         asked_of = any(item.kind in ("askfac", "check", "answer") for item in content)
         if asked_of and any(clause.marks and not kinds()["seeking"].isdisjoint(clause.texts) for clause in kept):
             return "search_in_parts"  # "找一家中等价位，有标准间的酒店": the search and what must be there

@@ -39,6 +39,8 @@ from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item,
 
 #: Kinds of items that more than courtesy is said by.
 _BUSINESS = ("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac", "check")
+#: How long a kept clause is at most that only says when: "晚上", "游玩结束后".
+_TIME = 6
 #: A kept clause that asks: "会不会冷".
 _KEPT_QUESTION = re.compile(r"(.)[不没]\1|有没有|什么|哪|几|多少|怎么|是否")
 
@@ -72,6 +74,7 @@ class _Wording:
         leading = [item for item in keeps if item.slot == "before"]
         segments += [self._kept(item) for item in leading]
         self.led = bool(leading)
+        draft.timed = bool(leading) and leading[-1].end - leading[-1].start <= _TIME
         if draft.style == "more" and not general:
             self.longer = Longer(draft, self.domain)
         segments += [draft.value(item) + ("，" if draft.style == "less" else "一起，") for item in draft.of("with")]
