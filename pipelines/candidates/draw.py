@@ -85,6 +85,7 @@ class Draw:
         self.beyond = 0
         self._reach: dict[str, int] = {}
         self._shares: dict[int, _Shares] = {}
+        self._counted: dict[int, int] = {}
         self._by_theme: dict[int, dict[int, NDArray[np.int64]]] = {}
         kind = pool.kind.astype(np.int64)
         self._slots = np.where(kind > 0, len(pool) + kind, np.arange(len(pool)))
@@ -111,7 +112,9 @@ class Draw:
 
     def candidates(self, bits: int) -> int:
         """How many different candidates with these flags could be an answer, a kind of generic replies counted once."""
-        return len(np.unique(self._slots[self.pool.likely(bits)]))
+        if bits not in self._counted:
+            self._counted[bits] = len(np.unique(self._slots[self.pool.likely(bits)]))
+        return self._counted[bits]
 
     @property
     def most_held(self) -> int:

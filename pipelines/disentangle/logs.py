@@ -22,6 +22,12 @@ Clock = Literal["12h", "24h"]
 
 VARIANTS = ("raw", "ascii", "tok")
 TALK = frozenset({"message", "action"})
+#: Bots of other channels: of meetings and fact books, and what reports builds, changes and alarms.
+_ELSEWHERE = """
+meetingology mootbot meetbot zodbot limnoria infobot eggdrop phenny sopel willie lubotu1 lubotu2 ubottu-dev botbot botbot-me botserv nickserv
+memoserv wikibugs wm-bot wm-bot2 stashbot jouncebot logmsgbot morebots labs-morebots grrrit-wm icinga-wm shinken-wm codesearch-bot rustbot rust-bot
+rust-log-bot bors homu playbot playbot-veno nag-bot travis-ci github gitbot buildbot jenkins-bot ircbot linkbot quotebot slackbot hubot
+"""
 BOTS = frozenset(
     {
         "ubotu",
@@ -42,6 +48,7 @@ BOTS = frozenset(
         "chanserv",
         "dpkg",
         "supybot",
+        *_ELSEWHERE.split(),
     }
 )
 #: What stands in the ascii form for characters that it has none for.

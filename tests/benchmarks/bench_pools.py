@@ -63,7 +63,7 @@ def write(task: tuple[int, int, str, PoolInfo]) -> tuple[str, float, int]:
     number, count, folder, info = task
     began = time.process_time()
     recipe = SelectionRecipe(benchmark="noesis-ubuntu", pool_scope="all")
-    stage = WriteExamples(folder, recipe, "dstc7", 1, _SHARDS, frozenset({4}), None)
+    stage = WriteExamples(folder, recipe, "dstc7", 1, {"train": _SHARDS}, frozenset({4}), None)
     for _ in stage.process((f"release/bench.json\t{number}", shard(number, count)), info):
         pass
     part = Path(folder, "parts", "release", f"bench.json.{number:04d}")

@@ -11,7 +11,7 @@ import pytest
 from tests.pipelines.tools import call, plain, records
 
 #: Two-party conversations that pass the four filters, with annotated links; counted independently, with another rule for who is addressed, and
-#: without the rule that the opening asks something and speaks to nobody, which refuses a few more.
+#: without the rule that the opening asks something, which refuses a few more (without it 57 and 108 are found).
 ACCEPTED = {"dev": 56, "test": 105}
 
 
@@ -36,8 +36,8 @@ def test_the_build_passes_verify_and_the_audit(built: Path) -> None:
     verified = call("verify", built)
     assert verified.code == 0, verified.err
     audit = json.loads((built / "manifest.json").read_text())["audit"]["release/ubuntu_test_subtask_1.json"]
-    # A conversation serves one subtask, and an answer that is said often is none: few are left of a hundred conversations.
-    assert audit["examples"] > 10 and audit["chance"] == 0.01
+    # A conversation serves one subtask, and a third of them is answered before there is a context of three turns.
+    assert audit["examples"] >= 25 and audit["chance"] == 0.01
     assert all(audit[ranker] < 0.05 for ranker in ("first", "longest", "names")) and audit["tfidf"] > 0.15
 
 
