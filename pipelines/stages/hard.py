@@ -182,7 +182,7 @@ def reasons(record: Dialogue, missed: Sequence[Missed], kinds: int) -> Iterator[
             by_turn.setdefault(one.turn, []).append(one)
     worst = sorted(by_turn, key=lambda turn: (-max(len(one.kinds) for one in by_turn[turn]), -len(by_turn[turn]), turn))[:_TURNS]
     for turn in sorted(worst):
-        told = sorted(by_turn[turn], key=lambda one: (-len(one.kinds), one.aspect, one.what))[:_OF_TURN]
+        told = sorted(by_turn[turn], key=lambda one: (one.aspect != UPDATE, -len(one.kinds), one.aspect, one.what))[:_OF_TURN]
         for one in told:
             yield f"{one.aspect}_missed: turn {turn}: {_said(record, one)} by {len(one.kinds)} of {kinds} baselines ({', '.join(one.kinds)})"
 
