@@ -18,6 +18,7 @@ from dialmill.pipelines.core.scorer import Table
 from dialmill.pipelines.report.charts import audit_chart, confidence_chart, corpus_charts, perturbation_charts
 from dialmill.pipelines.report.facts import Facts
 from dialmill.pipelines.sinks import card
+from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
 from dialmill.pipelines.stages.split import SPLITS
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -57,6 +58,7 @@ def render(manifest: dict[str, Any], facts: Facts, scores: Sequence[Table] = ())
         licences=_licences(manifest),
         suites=_suites(manifest, facts),
         difficulty=_difficulty(manifest, facts),
+        hard={"columns": CHECK_COLUMNS, "rows": check_rows(manifest.get("hard", {}))},
         warnings=[_warning(one) for one in manifest["warnings"]],
         trunk=_flow(manifest, trunk=True),
         branches=_flow(manifest, trunk=False),

@@ -12,6 +12,7 @@ from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
+from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.
 _STRICTNESS = ("CC0", "MIT", "Apache-2.0", "BSD", "CC BY 3.0", "CC BY 4.0", "CDLA-Sharing-1.0", "CC BY-SA 4.0", "CC BY-NC 4.0")
@@ -212,17 +213,8 @@ def _hard(manifest: Mapping[str, Any]) -> list[str]:
         return []
     lines = ["", "## Hard test sets", ""]
     lines += ["Accuracy of a kind of baseline that had no part in the choice: test / hard / 95 % of random subsets of the same lengths."]
-    lines += ["", "| suite | hard | baseline | figure | test | hard | random | |", "|---|---|---|---|---|---|---|---|"]
-    for suite, found in manifest["hard"].items():
-        of = f"{found['hard']:,} of {found['units']:,}"
-        for kind, figures in found.get("check", {}).items():
-            for name, one in figures.items():
-                verdict = ("below" if one["below"] else "not below") if found["power"] else "no power"
-                shown = f"{100 * one['test']:.1f} | {100 * one['hard']:.1f} | {100 * one['low']:.1f} to {100 * one['high']:.1f}"
-                lines.append(f"| {suite} | {of} | {kind} | {name} | {shown} | {verdict} |")
-        if not found["power"]:
-            lines.append(f"| {suite} | {of} | | | | | | no power: the suite is too small for this check |")
-    return lines
+    lines += ["", "| " + " | ".join(CHECK_COLUMNS) + " |", "|---" * len(CHECK_COLUMNS) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in check_rows(manifest["hard"])]
 
 
 def _audit(manifest: Mapping[str, Any]) -> list[str]:

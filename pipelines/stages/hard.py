@@ -249,3 +249,22 @@ def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
         figures = {name: round(value / FIGURE, 4) for name, value in sums[key].items()}
         mine.setdefault("check", {}).setdefault(rest[0], {})[rest[1]] = figures | {"below": sums[key]["hard"] < sums[key]["low"]}
     return found
+
+
+#: The columns of `check_rows`.
+CHECK_COLUMNS = ("suite", "hard", "baseline", "figure", "test", "hard set", "random sets", "verdict")
+
+
+def check_rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The check in a manifest's `hard` as a table: a row for each suite, kind and figure, in per cent; a suite that is too small has one row."""
+    rows = []
+    for suite, one in found.items():
+        of = f"{one['hard']:,} of {one['units']:,}"
+        if not one["power"]:
+            rows.append((suite, of, "", "", "", "", "", "no power: too small for this check"))
+            continue
+        for kind, figures in one.get("check", {}).items():
+            for name, figure in figures.items():
+                test, hard, low, high = (f"{100 * figure[key]:.1f}" for key in ("test", "hard", "low", "high"))
+                rows.append((suite, of, kind, name, test, hard, f"{low} to {high}", "below" if figure["below"] else "not below"))
+    return rows

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from dialmill.pipelines.baselines.panel.given import read_predictions
 from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.stages.hard import check_rows
 from dialmill.schemas.dialogue import decode, encode
 
 from .tools import DATA, call, hashes, manifest, plain, records
@@ -112,7 +113,17 @@ def test_the_check_stands_in_manifest_and_card_and_says_that_it_has_no_power(rad
             assert all(0 <= figure["low"] <= figure["mean"] <= figure["high"] <= 1 for figure in figures.values())
             assert all(figure["below"] == (figure["hard"] < figure["low"]) for figure in figures.values())
     card = (raddle / "README.md").read_text("utf-8")
-    assert "## Hard test sets" in card and "no power" in card
+    page = (raddle / "report.html").read_text("utf-8")
+    assert "## Hard test sets" in card and "no power" in card and 'id="hard-sets"' in page and "no power" in page
+
+
+def test_a_check_with_power_has_a_row_for_each_figure() -> None:
+    figure = {"test": 0.7, "hard": 0.5, "low": 0.65, "mean": 0.69, "high": 0.75, "below": True}
+    suite = {"units": 400, "hard": 100, "power": True, "check": {"words": {"jga": figure, "update": figure | {"hard": 0.7, "below": False}}}}
+    assert check_rows({"standard": suite}) == [
+        ("standard", "100 of 400", "words", "jga", "70.0", "50.0", "65.0 to 75.0", "below"),
+        ("standard", "100 of 400", "words", "update", "70.0", "70.0", "65.0 to 75.0", "not below"),
+    ]
 
 
 def test_a_larger_share_holds_a_smaller_one_and_none_leaves_it_empty(built_with) -> None:  # type: ignore[no-untyped-def]
