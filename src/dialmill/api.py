@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialmill.perturbers.core.contract import Perturber, texts_of
+from dialmill.perturbers.core.guard import Guard
 from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.registry import parse
 from dialmill.perturbers.core.rng import key_number
@@ -54,6 +55,7 @@ def noise(
     language: str | None = None,
     domain: str = GENERAL,
     variant: int = 0,
+    guard: Iterable[str] = (),
 ) -> Noised:
     """One sentence, perturbed; no record is needed.
 
@@ -67,6 +69,7 @@ def noise(
             letters are taken for English.
         domain: the domain of the slots ("hotel", "restaurant"); some perturbers choose their words by it.
         variant: the number of the variant, from 0: each number gives another text.
+        guard: texts that stay to the byte wherever they stand in it, letter case included, as long as values are protected.
 
     Returns:
         The text with its spans and edits; unchanged, with the reason in `skipped`, where nothing can be done. Perturbers that insert turns
@@ -91,6 +94,12 @@ def noise(
     if not asked:
         return Noised("", (), (), "no_user_turn")
     given = asked[-1]
+    if isinstance(guard, str | bytes):
+        raise TypeError(f"guard must be several texts, not the one text {guard!r}")
+    named = tuple(guard)
+    guarded = Guard(named, shapes=False).turn(given) if named else given
+    if guarded is not given:
+        source, given = source.replace(turns=tuple(guarded if turn is given else turn for turn in source.turns)), guarded
     try:
         made = ready.perturb(source, seed, variant)
     except Exception as error:

@@ -319,3 +319,14 @@ def test_errors_name_arguments_and_no_options_of_the_command_line(tmp_path: Path
         with pytest.raises(dm.DialmillError) as caught:
             tried()
         assert said in str(caught.value) and "--" not in str(caught.value)
+
+
+def test_guarded_texts_stay_to_the_byte() -> None:
+    text = "I am Ivan Smithers and I would like a cheap hotel in Northtown please"
+    for seed in range(6):
+        made = dm.noise(text, "typos:rate=0.9,style=chat", seed=seed, guard=["Ivan Smithers", "Northtown"], slots={"price": "cheap"})
+        assert "Ivan Smithers" in made.text and "Northtown" in made.text and made.text != text
+        assert {span.text for span in made.spans} == {"Ivan Smithers", "Northtown", "cheap"}
+    assert dm.noise(text, "typos", guard=["nobody"]) == dm.noise(text, "typos")
+    with pytest.raises(TypeError, match="several texts"):
+        dm.noise(text, "typos", guard="Ivan")

@@ -45,7 +45,7 @@ def test_every_command_of_the_tutorial(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     ports = {name: _free() for name in ("8100", "8101")}
     text = PAGE.read_text("utf-8")
-    for name, code in re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)^```$", text, re.M | re.S):
+    for name, code in re.findall(r"<!-- file: (\S+) -->\n```py\n(.*?)^```$", text, re.M | re.S):
         (tmp_path / name).write_text(code, "utf-8")
     for name, port in ports.items():
         text = text.replace(name, str(port))
