@@ -69,7 +69,7 @@ def unaccounted(context: Context, items: list[Item], used: set[int]) -> str | No
     places = _accounted(context, items, used)
     if isinstance(places, str):
         return places
-    unsaid = _unsaid(context, items)
+    unsaid = _unsaid(context, items) or _other_domain(context, items, places)
     if unsaid is not None:
         return unsaid
     known = _known_words(context, items)
@@ -128,6 +128,30 @@ def _unsaid(context: Context, items: list[Item]) -> str | None:
         if item.kind == "request" and spoken and item.domain in OWN and item.domain not in spoken | known:
             return f"unlabelled: {item.domain}"  # of what it is asked must be said, and no item says it
     return None
+
+
+#: What a domain goes by where no label names it: a wish for it is none of the turn's labels.
+_DOMAINS = {
+    "hotel": re.compile(r"\b(?:place|places|somewhere|someplace) to stay\b|\bhotels?\b|\bguesthouses?\b|\blodging\b"),
+    "restaurant": re.compile(r"\b(?:place|places|somewhere|someplace) to (?:eat|dine)\b|\brestaurants?\b"),
+    "attraction": re.compile(r"\b(?:place|places|somewhere|someplace) to (?:go|visit)\b|\battractions?\b"),
+    "train": re.compile(r"\btrains?\b"),
+    "taxi": re.compile(r"\btaxis?\b|\bcabs?\b"),
+}
+
+
+def _other_domain(context: Context, items: list[Item], places: list[tuple[int, int]]) -> str | None:
+    """A domain that the words name, outside of values, and neither the labels nor the system turn before."""
+    spoken = {item.domain for item in items}
+    if spoken.isdisjoint(OWN):
+        return None
+    if context.before is not None:
+        spoken |= {act.domain for act in context.before.acts}
+    units = context.view.units
+    text = " ".join(
+        name for name, (start, end) in zip(units.names, units.bounds, strict=True) if not any(first < end and start < last for first, last in places)
+    )
+    return next((f"unlabelled: {domain}" for domain, words in _DOMAINS.items() if domain not in spoken and words.search(text)), None)
 
 
 def _cues(item: Item) -> frozenset[str]:
