@@ -257,7 +257,7 @@ CHECK_COLUMNS = ("suite", "hard", "baseline", "figure", "test", "hard set", "ran
 
 def check_rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The check in a manifest's `hard` as a table: a row for each suite, kind and figure, in per cent; a suite that is too small has one row."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for suite, one in found.items():
         of = f"{one['hard']:,} of {one['units']:,}"
         if not one["power"]:
