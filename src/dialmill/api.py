@@ -93,13 +93,7 @@ def noise(
     asked = [turn for turn in source.turns if turn.speaker == "user"]
     if not asked:
         return Noised("", (), (), "no_user_turn")
-    given = asked[-1]
-    if isinstance(guard, str | bytes):
-        raise TypeError(f"guard must be several texts, not the one text {guard!r}")
-    named = tuple(guard)
-    guarded = Guard(named, shapes=False).turn(given) if named else given
-    if guarded is not given:
-        source, given = source.replace(turns=tuple(guarded if turn is given else turn for turn in source.turns)), guarded
+    source, given = _guarded(source, asked[-1], guard)
     try:
         made = ready.perturb(source, seed, variant)
     except Exception as error:
@@ -109,6 +103,15 @@ def noise(
     steps = made.lineage[len(source.lineage) :]
     edits = turn.edits if turn.original is not None and turn.utterance != given.utterance else ()
     return Noised(turn.utterance, turn.spans, edits, _why_skipped(steps, given, turn, len(made.turns) > len(source.turns)))
+
+
+def _guarded(source: Dialogue, given: Turn, guard: Iterable[str]) -> tuple[Dialogue, Turn]:
+    """A dialogue and a turn of it, with the guarded texts marked in the turn."""
+    if isinstance(guard, str | bytes):
+        raise TypeError(f"guard must be several texts, not the one text {guard!r}")
+    named = tuple(guard)
+    marked = Guard(named, shapes=False).turn(given) if named else given
+    return (source, given) if marked is given else (source.replace(turns=tuple(marked if turn is given else turn for turn in source.turns)), marked)
 
 
 def _why_skipped(steps: Sequence[Step], given: Turn, turn: Turn, inserted: bool) -> str | None:
