@@ -54,7 +54,9 @@ _LEAST_SHARE = 0.12
 #: With how many logits of the offset a logit of the weight of words themselves is lost.
 _GIVEN_UP = 1.0
 #: The word error rate is calibrated on so many turns of an input, so often corrected; on fewer than so many it isn't.
-_SAMPLE, _CORRECTIONS, _FEW = 400, 3, 40
+_SAMPLE, _CORRECTIONS, _FEW = 400, 6, 40
+#: It is near enough when it is off by no more than this share.
+_NEAR_ENOUGH = 0.03
 #: Words that are said so often in an input are usual there.
 _USUAL = 5
 #: A large prime.
@@ -161,8 +163,10 @@ class Model:
             before: tuple[float, float] | None = None
             for _ in range(_CORRECTIONS if self._sample else 0):
                 away = math.log(wer / max(1e-3, self._measured(found)))
+                if abs(away) <= _NEAR_ENOUGH:
+                    break
                 if before is not None and abs(before[1] - away) > 0.02:
-                    slope = max(0.3, min(4.0, (found - before[0]) / (before[1] - away)))
+                    slope = max(0.3, min(8.0, (found - before[0]) / (before[1] - away)))
                 before = found, away
                 found += slope * max(-1.5, min(1.5, away))
             self._offsets[wer] = found
