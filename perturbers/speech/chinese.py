@@ -28,13 +28,13 @@ _FOR_LITTLE = {
 #: Words that nobody can hear apart.
 _ALIKE = (
     "他 她 它|他们 她们 它们|他家 她家 它家|在 再|那 哪|那里 哪里|那些 哪些|那个 哪个|那家 哪家|做 作|坐 座|订 定|预订 预定|其他 其它|"
-    "带 戴|象 像|吗 嘛|么 吗"
+    "带 戴|象 像|吗 嘛|么 吗|有 又|得 的"
 )
 _APART = {word: [other for other in group.split(" ") if other != word] for group in _ALIKE.split("|") for word in group.split(" ")}
 #: What these, and little and faint words, are harder than their rarity says, in logits.
 _HARDER = {"apart": 2.2, "little": 1.0}
 #: Words that are spoken so faintly that they may not be recognised at all.
-_FAINT = "就也都还那个"
+_FAINT = "就也都还那个我你您是有请一哦嗯要想"
 #: Numbers that sound alike; others are recognised, and so are what they count.
 _NUMBERS = {"一": "七", "七": "一", "四": "十", "十": "四", "六": "九", "九": "六"} | dict.fromkeys("二三五八零两百千万半幺", "")
 _UNITS = "点分元块度岁号月日年星米折"
@@ -56,13 +56,9 @@ _AT_MOST, _OFTEN = 1.2, 6
 _LEAST_SHARE = 0.4
 #: Weights of candidates that are kept at most.
 _REMEMBERED = 200_000
-#: A character is met after another if it is so likely there.
-_SENSIBLE = 0.003
-#: Characters that are words: rarer ones hardly stand alone, and are recognised only as parts of words.
-_ALONE = 6
-#: From this class of rarity on words are names or hardly known.
-_RARE = 9
 _CANDIDATES = 12
+#: Words met so often in jieba's texts are words of their own in longer ones.
+_FREQUENT = 300
 #: Characters that are words of their own in what people say to assistants; others that stand side by side are a name.
 _WORDS = frozenset(
     "我你您他她它咱俩们这那哪有没无是的了吗呢吧啊么嘛呀哦嗯恩哈喂呗啦哎呃额好行对想要去来找查看玩吃住坐订定买说问谢多少几个家间位张份部款台次班站店楼号天点分元块"
@@ -98,6 +94,18 @@ def segments(characters: Sequence[str]) -> list[int]:
     return bounds
 
 
+def in_dictionary(word: str) -> bool:
+    """Whether jieba's dictionary has a word; what it has not are names, or what names are cut into."""
+    return bool(_cutter().FREQ.get(word))
+
+
+def _parts(word: str) -> tuple[str, ...]:
+    """A word of four characters as the two frequent words that it is made of, if it is ("苏州旅游")."""
+    if len(word) == 4 and min(_cutter().FREQ.get(half, 0) for half in (word[:2], word[2:])) >= _FREQUENT:
+        return word[:2], word[2:]
+    return (word,)
+
+
 def _named(cut: Sequence[str]) -> Iterator[str]:
     """Words of a text with single characters that follow each other taken together, since they are names, but for those that are words."""
     name = ""
@@ -115,7 +123,7 @@ def _named(cut: Sequence[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=65536)
 def _cut(text: str) -> tuple[str, ...]:
-    return tuple(_named(list(_cutter().cut(text, HMM=False))))
+    return tuple(_named([part for word in _cutter().cut(text, HMM=False) for part in _parts(word)]))
 
 
 def _runs(characters: Sequence[str]) -> Iterator[list[str]]:
@@ -197,14 +205,12 @@ class ChineseHearing:
             return tuple(Candidate(one, math.exp(_NUMBER)) for one in sorted(alike))
         found = dict(self._whole(text, alone))
         if len(text) > 1 and len(found) < 3:
-            # No word sounds like it: a part of a longer word is taken for another word, and of a rare one any character for one that sounds alike.
-            rare = self._rarity.get(text, 99) >= _RARE
+            # No word sounds like it: a part of a longer word is taken for another word, and of a name any character for one that sounds alike.
+            name = not in_dictionary(text)
             for size in (2, 1) if len(text) > 2 else (1,):
-                for place in range(len(text) - size + 1 if rare or size == 2 else 0):
+                for place in range(len(text) - size + 1 if name or size == 2 else 0):
                     for part, weight in self._whole(text[place : place + size], alone=False):
-                        whole = text[:place] + part + text[place + size :]
-                        if size == 2 or text not in self._rarity or self._met(whole, place):
-                            found.setdefault(whole, weight + _PART)
+                        found.setdefault(text[:place] + part + text[place + size :], weight + _PART)
                 if found and size == 2:
                     break
         found.pop(text, None)
@@ -213,6 +219,9 @@ class ChineseHearing:
 
     def _whole(self, text: str, alone: bool = True) -> list[tuple[str, float]]:
         """Words for a whole word of one or two characters."""
+        if len(text) == 1 and alone and text not in LITTLE and text in _WORDS:
+            # A word of one character that everybody says is known by what stands beside it.
+            return []
         if len(text) == 1 and text in LITTLE and alone:
             return [(char, _TONE) for char in _FOR_LITTLE.get(text, "")]
         if len(text) == 1 and text not in table().sounds:
@@ -221,14 +230,7 @@ class ChineseHearing:
         else:
             (same, other), fuzzy = table().same(text), table().fuzzy(text)
         found = [(one, _SAME) for one in same] + [(one, _TONE) for one in other] + [(one, _FUZZY) for one in fuzzy]
-        if len(text) == 1 and alone:
-            found = [(one, weight) for one, weight in found if self._rarity.get(one, 99) <= _ALONE]
         return found
-
-    def _met(self, text: str, place: int) -> bool:
-        """Whether a character of a text is one that one meets beside those around it."""
-        pairs = [(text[at], text[at + 1]) for at in (place - 1, place) if 0 <= at < len(text) - 1]
-        return all(self._model.after(one, other) > _SENSIBLE for one, other in pairs)
 
     def recognise(
         self, said: Sequence[str], known: Sequence[bool], most: Sequence[float], itself: float, left: str, right: str, rng: Rng
@@ -238,7 +240,7 @@ class ChineseHearing:
         before = left
         for place, word in enumerate(said):
             after = said[place + 1] if place + 1 < len(said) else right
-            if len(word) > 1 and word not in self._rarity:
+            if len(word) > 1 and not in_dictionary(word):
                 text = self._name(word, before, after, rng)
             else:
                 text = self._draw(word, known[place], itself, most[place], before, after, rng)

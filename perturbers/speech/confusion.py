@@ -160,15 +160,19 @@ class Model:
         if found is None:
             found = self._on_curve(wer)
             slope = max(0.2, (self._on_curve(min(0.9, 1.2 * wer)) - found) / math.log(1.2))
+            low, high = -math.inf, math.inf
             before: tuple[float, float] | None = None
             for _ in range(_CORRECTIONS if self._sample else 0):
                 away = math.log(wer / max(1e-3, self._measured(found)))
                 if abs(away) <= _NEAR_ENOUGH:
                     break
-                if before is not None and abs(before[1] - away) > 0.02:
+                low, high = (found, high) if away > 0 else (low, found)
+                if before is not None and before[1] != away:
                     slope = max(0.3, min(8.0, (found - before[0]) / (before[1] - away)))
                 before = found, away
                 found += slope * max(-1.5, min(1.5, away))
+                if not low < found < high:
+                    found = (low + high) / 2
             self._offsets[wer] = found
         return found
 
@@ -242,7 +246,7 @@ class Model:
             found: list[str] = []
             for start in range(place, end, _LONGEST_RUN):
                 run = said[start : min(end, start + _LONGEST_RUN)]
-                known = [self._rarity.get(word, 99) < self._rarest for word in run]
+                known = [self._rarity.get(word, 99) < self._rarest or word in self.learned.words for word in run]
                 most = [self._most(word, base) for word in run]
                 right = said[start + len(run)] if start + len(run) < count else "</s>"
                 found += self._hearing.recognise(run, known, most, itself, found[-1] if found else previous, right, rng)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: misrecognised; chosen on the odd half of SLURP, as are the next.
 SOUND, LANGUAGE, ITSELF = 2.8, 0.8, -4.5
 #: A word that is not recognised has the weight exp(GONE - BY_PHONE * its phones - BY_RARITY * its classes of rarity beyond `_OFTEN`).
-GONE, BY_PHONE, BY_RARITY = -7.3, 0.35, 0.7
+GONE, BY_PHONE, BY_RARITY = -7.0, 0.35, 0.7
 _OFTEN = 3
 #: What has this distance for each phone sounds like something else, and is not recognised.
 _UNLIKE = 0.42

@@ -449,7 +449,7 @@ def _common() -> list[str]:
 
 
 #: Names that are met so often in jieba's texts are words like others.
-_FAMOUS = 3_000
+_FAMOUS = 300
 #: What is said so often to assistants is no name, and as frequent as it is there.
 _USED = 5
 
