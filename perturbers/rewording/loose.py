@@ -40,7 +40,7 @@ def kind_of(sentence: str) -> str:
     names = _WORD.findall(sentence.lower().replace(" n't", "n't").replace(" '", "'"))
     while names and names[0] in table["first", "plain"]:
         names = names[1:]
-    if len(names) < _FEWEST or not set(table["word", "end"]).isdisjoint(names):
+    if len(names) < _FEWEST or names[:3] == ["i", "like", "that"] or not set(table["word", "end"]).isdisjoint(names):
         return ""
     asks = sentence.rstrip().endswith("?")
     if not asks and not set(table["word", "problem"]).isdisjoint(names) and names[0] in table["first", "tell"]:

@@ -103,7 +103,7 @@ _PICK = re.compile(
 )
 #: A choice left to the system by who has no preference.
 _ADVISE = re.compile(
-    r"\b(?:make|give|have|any|your) (?:me )?(?:a )?(?:recommendations?|suggestions?)\b"
+    r"\b(?:make|give|have|any) (?:me )?(?:a )?(?:recommendations?|suggestions?)\b"
     r"|\b(?:can|could|would|do|just|please) (?:you )?(?:please )?(?:recommend|suggest|pick|choose)\b"
     r"|\b(?:one|which|that|what|whatever) you (?:would )?(?:recommend|suggest|pick|choose)\b"
 )
