@@ -23,9 +23,10 @@ from dialmill.pipelines.scoring.predictions import first_byte, prediction_files,
 from dialmill.pipelines.scoring.state import Slot, State, state_of
 from dialmill.pipelines.scoring.turns import Guesses, TurnScorer
 from dialmill.schemas import SlotValues
+from dialmill.schemas.dialogue import DONTCARE
 
-#: What ConvLab takes for the same.
-_UNIFIED = {"未提及": "", "none": "", "是的": "有", "不是": "没有", "free admission": "free"}
+#: What ConvLab takes for the same, and the lexicon's word for having no preference, which records write as all corpora's.
+_UNIFIED = {"不在意": DONTCARE, "未提及": "", "none": "", "是的": "有", "不是": "没有", "free admission": "free"}
 
 
 class CrossLingual(TurnScorer):
