@@ -7,38 +7,31 @@ is refused, and so is one with a clause that asks and says something else at onc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from dialmill.perturbers.core.surfaces import kind_of
 from dialmill.perturbers.rewording.composer.chinese_clauses import (
-    CHAT,
     FACILITY,
     NAME_SLOTS,
-    PLACES,
     PRICES,
     QUALIFIERS,
     ROUTES,
     TRIPS,
     Clause,
     Mark,
-    clauses,
     company_of,
     covered,
     kinds,
-    marks_of,
     parted_at,
     table,
 )
+from dialmill.perturbers.rewording.composer.chinese_signs import ClausesOfTurn, telling
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Refusal
-from dialmill.schemas import Act, Turn
+from dialmill.schemas import Act
 
 #: How a question on what was just named ends.
 _HAS_IT = (("有", "吧"), ("有", "吗"), ("有", "么"), ("有", "没有"), ("有", "没"))
-#: What an acknowledgement may do, by kinds of ``composing.tsv``; the first that fits.
-MANNERS = ("agree", "resigned", "soso", "nomatter", "wonder", "affirm", "know")
 
 
-class Reading:
+class Reading(ClausesOfTurn):
     """A turn being read.
 
     Attributes:
@@ -47,17 +40,15 @@ class Reading:
     """
 
     def __init__(self, context: Context) -> None:
-        self.context = context
-        turn = context.view.turn
-        self.text = turn.utterance
-        self.acts = [act for act in turn.acts if act.act not in CHAT]
-        self.marks = marks_of(context)
-        self.clauses = clauses(self.text, self.marks)
-        self.informs = [act for act in self.acts if act.act == "inform" and act.slot]
-        self.requests = [act for act in self.acts if act.act == "request" and act.slot]
-        self.selects = [act for act in self.acts if act.act == "select"]
+        super().__init__(context)
         self.items: list[Item] = []
         self.company: list[tuple[int, int]] = []
+        #: Clauses told anew, clauses that stay as they stand, what comes before and after both, and the words that ask for each labelled request.
+        self.sure: list[Clause] = []
+        self.kept: list[Clause] = []
+        self.openings: list[Item] = []
+        self.closings: list[Item] = []
+        self.cued: dict[str, set[str]] = {}
 
     def plan(self) -> Plan | Refusal:
         """What it says, or why that can't be told."""
@@ -93,7 +84,7 @@ class Reading:
         others = named - {self.domain}
         #: Whether a name belongs to where something is to be near to.
         self.anchored = bool(self.selects or others)
-        if others and not (len(others) == 1 and self._says(kinds()["near"])):
+        if others and not (len(others) == 1 and self.says(kinds()["near"])):
             return "several_domains"
         for slot in {act.slot for act in self.informs}:
             values = [act for act in self.informs if act.slot == slot and not (slot or "").startswith(FACILITY)]
@@ -106,213 +97,97 @@ class Reading:
                 return "dontcare"
         return None
 
-    def _says(self, words: Iterable[str]) -> bool:
-        return any(not frozenset(words).isdisjoint(clause.texts) for clause in self.clauses)
-
-    def _known(self, clause: Clause) -> tuple[set[int], dict[str, set[str]]]:
-        """The places of the words of a clause that are accounted for, and the cues of each labelled request in it."""
-        words = clause.words
-        frame = kinds()["frame"]
-        places = covered(words, frame)[0]
-        last = len(words) - 1
-        if words and words[last].text in ("不", "没") and not clause.marks[-1:] and last:
-            places.add(last)
-        heads = table("head_words").get(self.domain, ())
-        places |= covered(words, heads)[0]
-        slots = {act.slot or "" for act in self.informs}
-        marked = {mark.act.slot for mark in clause.marks if mark.act is not None}
-        for slot in slots - (PLACES - marked):
-            places |= covered(words, table("slot_words").get(slot, ()))[0]
-        cues: dict[str, set[str]] = {}
-        for act in self.requests:
-            slot = act.slot or ""
-            own = table("request_cues").get(slot, (slot,))
-            if slot.startswith(FACILITY):
-                continue
-            found = covered(words, own)
-            if found[1]:
-                places |= found[0]
-                cues[slot] = found[1]
-        if self.anchored or any((act.slot or "").startswith("周边") for act in self.requests):
-            places |= covered(words, kinds()["near"])[0]
-            if self.anchored:
-                for domain in {act.domain for act in self.informs} | {act.value or "" for act in self.selects}:
-                    places |= covered(words, table("head_words").get(domain, ()))[0]
-            else:
-                places |= covered(words, kinds()["other"])[0]
-        if self.selects or self._several_offered():
-            places |= covered(words, kinds()["pick"])[0]
-        if any(mark.act is not None and mark.act.slot in NAME_SLOTS for mark in clause.marks):
-            places |= {place for place, word in enumerate(words) if word.text in kinds()["choose"]}
-        if self.domain == "天气":
-            places |= covered(words, ("那天", "当天", "那"))[0]
-        if self.domain in ROUTES:
-            places |= covered(words, ("如果", "要是"))[0]
-        return places, cues
-
     def _read(self) -> str | None:
         """Reads all clauses into items; the reason if that can't be done."""
-        told: set[int] = set()  # marks that an item or a kept clause has
-        cued: dict[str, set[str]] = {}
-        sure: list[Clause] = []
-        kept: list[Clause] = []
-        openings: list[Item] = []
-        closings: list[Item] = []
         for clause in self.clauses:
-            conditional = bool(kept) and kept[-1].stop == clause.start and not {"如果", "要是", "的话"}.isdisjoint(kept[-1].texts)
-            general = None if clause.marks or conditional else self._general(clause)
-            if conditional and not clause.marks and (self._general(clause) is not None or self._weak(self._known(clause)[1])):
-                kept.append(clause)
-                continue
-            if general == "tag" or (general == "ack" and sure and self._asks(clause)):
-                continue  # "…，是吧？" asks for nothing new
-            if general == "react" and (kept or sure):
-                kept.append(clause)  # it is about what was just said
-                continue
-            if general is not None:
-                manner = self._manner(clause) if general == "ack" else ""
-                (closings if general in ("thank", "bye", "done") else openings).append(Item(general, value=manner))
-                continue
-            places, cues = self._known(clause)
-            strange = [place for place in range(len(clause.words)) if place not in places]
-            if strange:
-                parts = parted_at(clause, strange[-1])
-                if parts is not None and self._safe(parts[0]) and (parts[1].marks or len(self._known(parts[1])[0]) == len(parts[1].words)):
-                    if sure:
-                        return "lead_inside"  # "评分多少，玩完|有没有酒店": no place is left for what leads to the second
-                    kept.append(parts[0])
-                    clause = parts[1]
-                    places, cues = self._known(clause)
-                company = company_of(clause, [place for place in range(len(clause.words)) if place not in places])
-                if company is not None:
-                    places.update(company)
-                    self.company.append((clause.words[company[0]].start, clause.words[company[-1]].end))
-            unknown = [word.text for place, word in enumerate(clause.words) if place not in places]
-            if sure and not clause.marks and not cues and clause.texts[-2:] in _HAS_IT:
-                return "question_on_offer"  # "我想要大床房，这个酒店有吧": asks whether what was just named is there
-            foreign = [mark for mark in clause.marks if mark.act is None]
-            cues = {slot: found for slot, found in cues.items() if slot not in NAME_SLOTS}
-            texts = set(clause.texts)
-            choosing = texts & (kinds()["choosing"] | kinds()["deciding"]) and texts.isdisjoint(
-                {"推荐", "找", "介绍", "告诉", "行", "可以", "说", "查", "发"}
-            )
-            opinion = texts & kinds()["opinion"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "哪家", "哪里"})
-            searching = not texts.isdisjoint({"推荐", "介绍", "找", "找个", "找一个", "找一家"})
-            if not clause.marks and self._conditional(clause) and self._weak(cues):
-                kept.append(clause)
-                continue
-            if sure and clause.texts[:1] in (("那就",), ("那",), ("就",)) and not {"如果", "要是"}.isdisjoint(sure[-1].texts):
-                return "condition"
-            follows = bool(kept) and kept[-1].stop == clause.start and self._goes_on(kept[-1], clause)
-            aside = (
-                not clause.marks
-                and not cues
-                and ((self._says_more(clause) and not searching) or self._asks_of_offer(clause) or self._will_do(clause) or follows)
-            )
-            if cues and not clause.marks and not unknown and self._beside(clause, cues):
-                kept.append(clause)  # "会不会冷，温度多少": a question of its own beside the one that is labelled
-                continue
-            if not unknown and not foreign and not clause.marks and not cues and (choosing or opinion or aside):
-                kept.append(clause)  # "就这家吧": a choice by pronoun stays as it stands
-            elif not unknown and not foreign:
-                sure.append(clause)
-                for slot, found in cues.items():
-                    cued.setdefault(slot, set()).update(found)
-            elif cues and not self._weak(cues):
-                return f"unlabelled: {(unknown or ['value'])[0]}"
-            else:
-                kept.append(clause)
-        for clause in [clause for clause in sure if any(self._leads_on(clause, after) for after in kept)]:
-            sure.remove(clause)
-            kept.append(clause)  # "我们想去转转，散散心"
-        return self._assemble(sure, kept, openings, closings, cued, told)
+            problem = None if self._small(clause) else self._take(clause)
+            if problem:
+                return problem
+        for clause in [clause for clause in self.sure if any(self.leads_on(clause, after) for after in self.kept)]:
+            self.sure.remove(clause)
+            self.kept.append(clause)  # "我们想去转转，散散心"
+        return self._assemble(self.sure, self.kept, self.cued)
 
-    def _manner(self, clause: Clause) -> str:
-        """What an acknowledgement does: one of `MANNERS`, "" for one that only goes on. "好的" agrees where the system asks."""
-        texts = set(clause.texts)
-        if {"是", "这样", "的"} <= texts:
-            return ""  # "是这样的，我想…" opens what follows
-        if "是" in texts and texts & {"嘛", "么", "吗"}:
-            return "wonder"
-        if "还" in texts and texts & {"行", "可以"}:
-            return "soso"
-        if texts & {"也", "吧"} and texts & {"行", "可以", "成"}:
-            return "resigned"
-        found = next((manner for manner in MANNERS if covered(clause.words, kinds()[manner])[1]), "")
-        before = self.context.before.utterance.rstrip() if self.context.before is not None else ""
-        asked = before.endswith(("？", "?", "吗", "么", "不")) or not {"可以不", "怎么样", "行吗", "可以吗"}.isdisjoint(before.split("，"))
-        return "agree" if not found and asked and texts & {"好", "好的", "好嘞", "好滴", "好哒", "好咧", "那好", "嗯嗯", "嗯"} else found
-
-    def _safe(self, clause: Clause) -> bool:
-        """Whether no cue of a labelled request stands in what comes before a clause's own beginning."""
-        return not any(covered(clause.words, _strong(act.slot or ""))[1] for act in self.requests)
-
-    def _conditional(self, clause: Clause) -> bool:
-        """Whether a clause says on which condition something is wanted."""
-        return self.domain not in ROUTES and (clause.texts[-1:] == ("的话",) or clause.texts[:1] in (("如果",), ("要是",)))
-
-    def _goes_on(self, kept: Clause, clause: Clause) -> bool:
-        """Whether a clause of every-day words goes on with what was said before it ("收不住了，哪都想去")."""
-        return self.text[kept.end : kept.stop].strip() in ("，", ",") and not self._asks(clause) and kinds()["asking"].isdisjoint(clause.texts)
-
-    def _asks_of_offer(self, clause: Clause) -> bool:
-        """Whether a clause asks about what was offered ("这家店可以么") and asks for nothing that a label has."""
-        texts = set(clause.texts)
-        return self._asks(clause) and bool(texts & kinds()["offered"]) and texts.isdisjoint(kinds()["search"] - {"我想", "想"})
-
-    def _leads_on(self, clause: Clause, after: Clause) -> bool:
-        """Whether a clause of frames, without a value or request, is gone on with by one that is kept."""
-        beside = clause.stop == after.start and self.text[clause.end : clause.stop].strip() in ("，", ",")
-        if not beside or clause.marks or not kinds()["asking"].isdisjoint(clause.texts):
+    def _small(self, clause: Clause) -> bool:
+        """Takes a clause that says nothing labelled (thanks, an acknowledgement, what only goes with the clause before); whether it is one."""
+        kept = self.kept
+        conditional = bool(kept) and kept[-1].stop == clause.start and not {"如果", "要是", "的话"}.isdisjoint(kept[-1].texts)
+        general = None if clause.marks or conditional else self.general(clause)
+        if conditional and not clause.marks and (self.general(clause) is not None or self.weak(self.known(clause)[1])):
+            kept.append(clause)
+        elif general == "tag" or (general == "ack" and self.sure and self.asks(clause)):
+            pass  # "…，是吧？" asks for nothing new
+        elif general == "react" and (kept or self.sure):
+            kept.append(clause)  # it is about what was just said
+        elif general is not None:
+            manner = self.manner(clause) if general == "ack" else ""
+            (self.closings if general in ("thank", "bye", "done") else self.openings).append(Item(general, value=manner))
+        else:
             return False
-        return not set(self._known(clause)[1]) - NAME_SLOTS
-
-    def _will_do(self, clause: Clause) -> bool:
-        """Whether a clause of frames says something of its own: "我们可以住在这里", "顺便吃个饭"."""
-        if self._asks(clause) or not kinds()["willdo"] & set(clause.texts):
-            return False
-        return ((kinds()["search"] | kinds()["asking"]) - {"我想", "想", "可以", "能"}).isdisjoint(clause.texts)
-
-    def _beside(self, clause: Clause, cues: dict[str, set[str]]) -> bool:
-        """Whether a clause has every-day words of a request alone, and another clause of the turn asks for the same by its name."""
-        if not self._weak(cues):
-            return False
-        for slot in cues:
-            strong = _strong(slot)
-            if kinds()["judging"].isdisjoint(clause.texts) or not any(
-                other is not clause and covered(other.words, strong)[1] for other in self.clauses
-            ):
-                return False
         return True
 
-    def _weak(self, cues: dict[str, set[str]]) -> bool:
-        """Whether the cues in a clause that says something else are words of every day, met elsewhere in the turn in better form."""
-        strong = {word for slot in cues for word in _strong(slot)}
-        return all(strong.isdisjoint(found) for found in cues.values())
+    def _parted(self, clause: Clause) -> tuple[Clause, set[int], dict[str, set[str]]] | None:
+        """A clause without what leads to it, which is kept as it stands, with what `_known` says of it; none where no place is left for that."""
+        places, cues = self.known(clause)
+        strange = [place for place in range(len(clause.words)) if place not in places]
+        if strange:
+            parts = parted_at(clause, strange[-1])
+            if parts is not None and self.safe(parts[0]) and (parts[1].marks or len(self.known(parts[1])[0]) == len(parts[1].words)):
+                if self.sure:
+                    return None  # "评分多少，玩完|有没有酒店": no place is left for what leads to the second
+                self.kept.append(parts[0])
+                clause = parts[1]
+                places, cues = self.known(clause)
+            company = company_of(clause, [place for place in range(len(clause.words)) if place not in places])
+            if company is not None:
+                places.update(company)
+                self.company.append((clause.words[company[0]].start, clause.words[company[-1]].end))
+        return clause, places, cues
 
-    def _general(self, clause: Clause) -> str | None:
-        """ "greet", "ack", "react", "thank", "bye", "done" or "tag" (a frame alone) where the clause is nothing else."""
-        texts = set(clause.texts)
-        groups = kinds()
-        if texts & groups["thank"] and texts <= groups["thank"] | groups["thankmore"]:
-            return "thank"
-        if texts & groups["goodbye"] and texts <= groups["bye"] | groups["ack"]:
-            return "bye"
-        if texts & groups["hello"] and texts <= groups["greet"]:
-            return "greet"
-        if texts <= {"对", "了", "还有", "另外", "还"}:
-            return "tag"
-        if texts <= groups["ack"]:
-            return "ack"
-        if texts <= groups["react"]:
-            return "react"
-        if texts & groups["nothing"] and texts & groups["matters"] and texts <= groups["done"]:
-            return "ack" if "".join(clause.texts) in ("没问题", "没有问题") else "done"
+    def _take(self, clause: Clause) -> str | None:
+        """Takes a clause with something to tell: what is sure is told anew, what isn't is kept; the reason if neither can be done."""
+        parted = self._parted(clause)
+        if parted is None:
+            return "lead_inside"
+        clause, places, cues = parted
+        sure, kept = self.sure, self.kept
+        unknown = [word.text for place, word in enumerate(clause.words) if place not in places]
+        if sure and not clause.marks and not cues and clause.texts[-2:] in _HAS_IT:
+            return "question_on_offer"  # "我想要大床房，这个酒店有吧": asks whether what was just named is there
+        foreign = [mark for mark in clause.marks if mark.act is None]
+        cues = {slot: found for slot, found in cues.items() if slot not in NAME_SLOTS}
+        if not clause.marks and self.conditional(clause) and self.weak(cues):
+            kept.append(clause)
+            return None
+        if sure and clause.texts[:1] in (("那就",), ("那",), ("就",)) and not {"如果", "要是"}.isdisjoint(sure[-1].texts):
+            return "condition"
+        if cues and not clause.marks and not unknown and self.beside(clause, cues):
+            kept.append(clause)  # "会不会冷，温度多少": a question of its own beside the one that is labelled
+        elif not unknown and not foreign and not clause.marks and not cues and self._stands(clause):
+            kept.append(clause)  # "就这家吧": a choice by pronoun stays as it stands
+        elif not unknown and not foreign:
+            sure.append(clause)
+            for slot, found in cues.items():
+                self.cued.setdefault(slot, set()).update(found)
+        elif cues and not self.weak(cues):
+            return f"unlabelled: {(unknown or ['value'])[0]}"
+        else:
+            kept.append(clause)
         return None
 
-    def _assemble(
-        self, sure: list[Clause], kept: list[Clause], openings: list[Item], closings: list[Item], cued: dict[str, set[str]], told: set[int]
-    ) -> str | None:
+    def _stands(self, clause: Clause) -> bool:
+        """Whether a clause without values and requests chooses, judges or says more than frames do, and so stays as it stands."""
+        texts = set(clause.texts)
+        if texts & (kinds()["choosing"] | kinds()["deciding"]) and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "行", "可以", "说", "查", "发"}):
+            return True
+        if texts & kinds()["opinion"] and texts.isdisjoint({"推荐", "找", "介绍", "告诉", "哪家", "哪里"}):
+            return True
+        searching = not texts.isdisjoint({"推荐", "介绍", "找", "找个", "找一个", "找一家"})
+        follows = bool(self.kept) and self.kept[-1].stop == clause.start and self.goes_on(self.kept[-1], clause)
+        return (self.says_more(clause) and not searching) or self.asks_of_offer(clause) or self.will_do(clause) or follows
+
+    def _assemble(self, sure: list[Clause], kept: list[Clause], cued: dict[str, set[str]]) -> str | None:
+        """Puts the items in order; the reason if what is kept and what is told anew don't go together."""
         items: list[Item] = []
         marks = {mark for clause in sure for mark in clause.marks}
         chosen = self._name(sure, cued)
@@ -329,7 +204,7 @@ class Reading:
                 return f"value_not_said: {act.slot}"
         if any(act.slot == "是否地铁直达" and act.value != "是" for act in self.informs):
             return "negative_facility"
-        first = min((clause.start for clause in sure if clause.marks or self._known(clause)[1]), default=len(self.text))
+        first = min((clause.start for clause in sure if clause.marks or self.known(clause)[1]), default=len(self.text))
         position = [clause for clause in sorted(kept) if clause.start < first]
         for clause in position:
             items.append(Item("keep", slot="before", start=clause.start, end=clause.end))
@@ -337,6 +212,38 @@ class Reading:
         content = self._content(sure, held, cued, marks)
         if isinstance(content, str):
             return content
+        problem = self._in_parts(kept, position, content)
+        if problem:
+            return problem
+        if self.company and not any(clause.start <= self.company[0][0] < clause.end for clause in kept):
+            items.append(Item("with", start=self.company[0][0], end=self.company[0][1]))
+        if len(self.company) > 1 or (self.company and any(not (kinds()["person"] | kinds()["people"]).isdisjoint(clause.texts) for clause in kept)):
+            return "company"
+        items += content
+        for clause in sorted(kept):
+            if clause not in position:
+                items.append(Item("keep", slot="after", start=clause.start, end=clause.end))
+        composed = [item for item in [*self.openings, *items, *self.closings] if item.kind not in ("keep", "tag")]
+        if not composed:
+            return "nothing_known"
+        if sure and not named and not content:
+            return "no_content"
+        size = sum(clause.end - clause.start for clause in kept)
+        if kept and not content and not named and (self.informs or self.requests):
+            return "kept_alone"
+        if size > 0.75 * len(self.text):
+            return "mostly_kept"
+        self.items = [*self.openings, *items, *self.closings]
+        return None
+
+    def _in_parts(self, kept: list[Clause], position: list[Clause], content: list[Item]) -> str | None:
+        """Why what is told anew belongs to what is kept as it stands, so that neither can be told without the other.
+
+        Args:
+            kept: the clauses that stay as they stand.
+            position: those of them that come before what is told.
+            content: what is told.
+        """
         if self.domain in ROUTES and any(not set(table("head_words")[self.domain]).isdisjoint(clause.texts) for clause in kept):
             return "search_in_parts"
         alone = [clause for clause in kept if {"如果", "要是"} & set(clause.texts) and clause.texts[-1:] != ("的话",)]
@@ -361,38 +268,10 @@ class Reading:
                     return "search_in_parts"
                 if self.text[clause.end : clause.stop].strip() in ("，", ",") and not kinds()["saying"].isdisjoint(clause.texts[-2:]):
                     return "search_in_parts"  # "同学特别说了，想吃…": who says it and what is said
-                told_after = clause not in position and (self._asks(clause) or not heads.isdisjoint(clause.texts))
+                told_after = clause not in position and (self.asks(clause) or not heads.isdisjoint(clause.texts))
                 if not searching.isdisjoint(clause.texts) or told_after:
                     return "search_in_parts"
-        if self.company and not any(clause.start <= self.company[0][0] < clause.end for clause in kept):
-            items.append(Item("with", start=self.company[0][0], end=self.company[0][1]))
-        if len(self.company) > 1 or (self.company and any(not (kinds()["person"] | kinds()["people"]).isdisjoint(clause.texts) for clause in kept)):
-            return "company"
-        items += content
-        for clause in sorted(kept):
-            if clause not in position:
-                items.append(Item("keep", slot="after", start=clause.start, end=clause.end))
-        composed = [item for item in [*openings, *items, *closings] if item.kind not in ("keep", "tag")]
-        if not composed:
-            return "nothing_known"
-        if sure and not named and not content:
-            return "no_content"
-        size = sum(clause.end - clause.start for clause in kept)
-        if kept and not content and not named and (self.informs or self.requests):
-            return "kept_alone"
-        if size > 0.75 * len(self.text):
-            return "mostly_kept"
-        self.items = [*openings, *items, *closings]
         return None
-
-    def _says_more(self, clause: Clause) -> bool:
-        """Whether a clause without values and requests has more in it than frames and the nouns of its domain ("我也有时间")."""
-        bare = covered(clause.words, kinds()["frame"])[0] | covered(clause.words, table("head_words").get(self.domain, ()))[0]
-        return len(bare) < len(clause.words)
-
-    def _asks(self, clause: Clause) -> bool:
-        """Whether a clause is a question."""
-        return self.text[clause.end : clause.stop].strip() in ("？", "?") or clause.texts[-1:] in (("吗",), ("么",), ("没",), ("不",))
 
     def _name(self, sure: list[Clause], cued: dict[str, set[str]]) -> tuple[list[Item], list[Clause]] | str:
         """What the turn does with the name it gives: chooses it, plans to go there, asks about it; and clauses to keep as they stand."""
@@ -410,7 +289,7 @@ class Reading:
             named = Item("topic", mark.act.domain, "名称", mark.act.value or "", mark.start, mark.end)
             texts = set(clause.texts)
             deciding = texts & kinds()["deciding"]
-            asks = any(covered(clause.words, _telling(act.slot or ""))[0] for act in self.requests if act.slot not in NAME_SLOTS)
+            asks = any(covered(clause.words, telling(act.slot or ""))[0] for act in self.requests if act.slot not in NAME_SLOTS)
             if self.anchored:
                 if deciding:
                     return "choice_near"
@@ -443,7 +322,7 @@ class Reading:
         offered = {"推荐", "找", "找个", "找一个", "找一家", "找家", "选", "挑", "求"}.isdisjoint(words)
         about = bool(facilities) and not constraints and question and offered and not self.context.first and not self.anchored
         free = self.domain not in TRIPS | ROUTES | {"天气"} and not {mark.act.slot for mark in constraints if mark.act} <= QUALIFIERS
-        if about and self._several_offered() and not kinds()["picking"].isdisjoint(words):
+        if about and self.several_offered() and not kinds()["picking"].isdisjoint(words):
             return "choice_of_the_offered"
         if constraints and free and question and not self.context.first and not self.anchored and not kinds()["wishing"] & set(words):
             return "question_on_offer"
@@ -469,11 +348,11 @@ class Reading:
                 return "stars"
         if self.selects:
             anchor = any(mark.act and mark.act.slot in NAME_SLOTS for mark in marks)
-            if not self._says(kinds()["near"]) or (self._says(kinds()["pick"]) and not anchor and offered):
+            if not self.says(kinds()["near"]) or (self.says(kinds()["pick"]) and not anchor and offered):
                 items.append(Item("pick", self.domain))
             elif not anchor:
                 items.append(Item("near", self.domain))
-        elif constraints and not self.anchored and offered and set(words) & kinds()["pick"] - {"中"} and self._several_offered():
+        elif constraints and not self.anchored and offered and set(words) & kinds()["pick"] - {"中"} and self.several_offered():
             items.append(Item("pick", self.domain))
         slots_ = {mark.act.slot for mark in constraints if mark.act is not None}
         if self.domain not in TRIPS and len(slots_) == 1 and slots_ <= QUALIFIERS and not name_asked and (question or self.requests) and offered:
@@ -482,15 +361,15 @@ class Reading:
                 items = [item for item in items if item.slot not in QUALIFIERS]
                 items.append(Item("check", self.domain, next(iter(slots_)) or "", "", mark.start, mark.end))
         elif self.domain in ROUTES or self.domain in TRIPS or self.domain == "天气":
-            if self.domain in TRIPS and not self.requests and any(self._asks(clause) for clause in sure if clause.marks):
+            if self.domain in TRIPS and not self.requests and any(self.asks(clause) for clause in sure if clause.marks):
                 return "question_on_offer"
-        elif (constraints or (facilities and not about) or (name_asked and not about) or self.selects) and not self._answering(looking):
-            again = "再" in words and any(act.domain == self.domain and act.slot in NAME_SLOTS for turn in self._earlier() for act in turn.acts)
+        elif (constraints or (facilities and not about) or (name_asked and not about) or self.selects) and not self.answering(looking):
+            again = "再" in words and any(act.domain == self.domain and act.slot in NAME_SLOTS for turn in self.earlier() for act in turn.acts)
             if again:
                 return "another"
             if not looking and not self.selects and not (name_asked and (constraints or facilities)):
                 return "constraint_without_search"
-            picking = kinds()["picking"] & set(words) and not self._says(table("head_words").get(self.domain, ()))
+            picking = kinds()["picking"] & set(words) and not self.says(table("head_words").get(self.domain, ()))
             if picking and not self.context.first and not any(item.kind == "pick" for item in items):
                 return "choice_of_the_offered"
             items.append(Item("find", self.domain))
@@ -501,7 +380,7 @@ class Reading:
                 # "老妈想吃烤鸭，找家餐馆": the dish stays in its clause, and what is found must have it.
                 items.append(Item("inform", self.domain, "推荐菜", "这道菜" if len(dishes) == 1 else "这些菜"))
         elif constraints or (facilities and not about):
-            if any(self._asks(clause) for clause in sure if clause.marks):
+            if any(self.asks(clause) for clause in sure if clause.marks):
                 return "question_on_offer"
             items.append(Item("answer", self.domain))
         for act in self.requests:
@@ -531,57 +410,11 @@ class Reading:
                         items.append(Item("then", "天气", "日期", word.text, word.start, word.end))
                         break
         if any(item.kind in ("ask", "askfac", "check") for item in items) and not self.anchored:
-            items.append(Item("noun", self.domain, self._noun(sure)))
+            items.append(Item("noun", self.domain, self.noun(sure)))
         missing = held & {mark.act for mark in marks if mark.act is not None}
         if missing:
             return "said_twice"
         return items
-
-    def _answering(self, looking: bool) -> bool:
-        """Whether the turn answers what the system asked and searches for nothing itself."""
-        before = self.context.before
-        asked = before is not None and before.utterance.rstrip().endswith(("？", "?", "呢", "吗", "么", "吗？"))
-        if looking and not self._says({"推荐", "介绍", "找", "找个", "找一个", "找一家", "有没有", "求", *table("head_words").get(self.domain, ())}):
-            looking = False  # "我想要标准间" answers "您想要大床房还是标准间？"
-        return asked and not looking and not self.requests
-
-    def _several_offered(self) -> bool:
-        """Whether the system turn before names several things of the turn's domain."""
-        before = self.context.before
-        return before is not None and len({act.value for act in before.acts if act.slot in NAME_SLOTS and act.domain == self.domain}) > 1
-
-    def _earlier(self) -> list[Turn]:
-        found: list[Turn] = []
-        for turn in self.context.view.dialogue.turns:
-            if turn.turn >= self.context.view.turn.turn:
-                break
-            if turn.speaker == "user":
-                found.append(turn)
-        return found
-
-    def _noun(self, sure: list[Clause]) -> str:
-        """How the source points at what it asks about: "noun" (这家酒店), "it" (它家), "bare" (nothing)."""
-        heads = table("head_words").get(self.domain, ())
-        asking = [clause for clause in sure if any(covered(clause.words, table("request_cues").get(act.slot or "", ()))[0] for act in self.requests)]
-        for clause in asking:
-            if not covered(clause.words, heads)[0]:
-                continue
-            if set(clause.texts) & {"这个", "这家", "那家", "该", "此"} or any(not (act.slot or "").startswith("周边") for act in self.requests):
-                return "noun"
-        words = {word for clause in asking for word in clause.texts}
-        return "it" if words & {"它", "它家", "他家", "他们家", "那里", "这里", "那儿", "这儿", "它的", "他", "她家"} else "bare"
-
-
-def _strong(slot: str) -> tuple[str, ...]:
-    """The words that name a request, without those of every day."""
-    if slot.startswith("周边"):
-        return (slot, *kinds()["near"])
-    return table("request_cues").get(slot, (slot,))[:3]
-
-
-def _telling(slot: str) -> Iterable[str]:
-    """The words that tell a request in the clause that has a name: "景点" alone tells no request of what is around it."""
-    return kinds()["near"] if slot.startswith("周边") else table("request_cues").get(slot, ())
 
 
 def read(context: Context) -> Plan | Refusal:

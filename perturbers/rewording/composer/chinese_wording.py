@@ -19,8 +19,6 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
     DIRECT,
     DOUBLE,
     DOUBLED,
-    ENDS,
-    FIRST,
     MEASURES,
     NO_QUESTION,
     REVERSED,
@@ -34,8 +32,9 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
     shape,
 )
 from dialmill.perturbers.rewording.composer.chinese_longer import Longer, Question, around_once
-from dialmill.perturbers.rewording.composer.chinese_reading import MANNERS
-from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Placed, Plan, Refusal
+from dialmill.perturbers.rewording.composer.chinese_signs import MANNERS
+from dialmill.perturbers.rewording.composer.chinese_text import closed, expanded, joined, politely
+from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Plan, Refusal
 
 #: Kinds of items that more than courtesy is said by.
 _BUSINESS = ("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac", "check")
@@ -284,7 +283,7 @@ class _Wording:
         says = [self._say(wish) for wish in rest]
         facts = frozenset() if says else frozenset({"ns"})
         if self.longer is not None and self.longer.reworded:
-            return _close(put(self.longer.open(facts), C="一" + measure, M=measure, H=noun, NP=phrase), says)
+            return closed(put(self.longer.open(facts), C="一" + measure, M=measure, H=noun, NP=phrase), says)
         if near:
             anchor = draft.value(near[0]) if near[0].shown else ("这" if rng.chance(0.5) else "它")
             text = draft.pick("nearopen", domain, facts=facts)
@@ -293,7 +292,7 @@ class _Wording:
         else:
             anchor = ""
             text = self._open(facts, says)
-        return _close(put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
+        return closed(put(text, C="一" + measure, M=measure, H=noun, N=anchor, NP=phrase), says)
 
     def _open(self, facts: frozenset[str], says: Sequence[str]) -> str:
         """A frame of a search; what it is wanted for goes with none that further wishes stand behind as a sentence."""
@@ -490,7 +489,7 @@ class _Wording:
                 says = [f"{start}到{goal}", *([day] if day else []), *says]
                 segments.append(" ".join([domain, *says]))
             else:
-                segments.append(_close(put(draft.pick("trip", domain), A=start, B=goal, T=day), says))
+                segments.append(closed(put(draft.pick("trip", domain), A=start, B=goal, T=day), says))
         elif named and wishes:
             said = "，".join(self._say(wish) for wish in wishes)
             segments.append(put(draft.pick("revtrip", domain), Z=said))
@@ -508,72 +507,6 @@ class _Wording:
         return segments
 
 
-def _close(text: str, says: Sequence[str]) -> str:
-    """Puts further wishes where a frame has room for them: behind a question they are a sentence of their own."""
-    if not says:
-        return text.replace("{S}", "")
-    joined = "，".join(says)
-    if text.endswith("{S}？"):
-        return text[: -len("{S}？")] + "？" + joined + "。"
-    return text.replace("{S}", "，" + joined)
-
-
-def _politely(draft: Draft, text: str) -> str:
-    """The same with 您 where the speaker of the dialogue says so: one word for the whole dialogue."""
-    said = draft.source.replace("您好", "").replace("你好", "")
-    if "您" not in said and "你" not in said:
-        said = "".join(turn.utterance for turn in draft.context.view.dialogue.turns if turn.speaker == "user")
-        said = said.replace("您好", "").replace("你好", "").replace("谢谢你", "")
-    formal, plain = "您" in said, "你" in said
-    if formal == plain:
-        formal = draft.who.voice in ("indirect", "older")
-    return text.replace("你", "您") if formal else text
-
-
-def _joined(segments: Sequence[str], source: str, draft: Draft) -> str:
-    """The segments as one text with its signs."""
-    text = ""
-    for segment in segments:
-        if not segment:
-            continue
-        last = _last_sign(text, source, draft)
-        if segment[0] == "，":
-            if last in ENDS:
-                segment = segment[1:]
-            elif last in SIGNS:
-                text = text[:-1] if text[-1] in SIGNS else text
-        elif text and last not in SIGNS and last != " ":
-            text += "，"
-        text += segment
-    if _last_sign(text, source, draft) not in ENDS:
-        text = text.rstrip("，；：") + ("" if draft.style == "less" else "。")
-    return text
-
-
-def _last_sign(text: str, source: str, draft: Draft) -> str:
-    if not text:
-        return "。"
-    place = ord(text[-1]) - FIRST
-    return source[draft.ranges[place][1] - 1] if 0 <= place < len(draft.ranges) else text[-1]
-
-
-def _expanded(text: str, draft: Draft) -> tuple[str, list[Placed]]:
-    """The text with its private characters replaced by what they stand for, and where that stands."""
-    out: list[str] = []
-    placed: list[Placed] = []
-    size = 0
-    for char in text:
-        place = ord(char) - FIRST
-        piece = char
-        if 0 <= place < len(draft.ranges):
-            start, end = draft.ranges[place]
-            piece = draft.source[start:end]
-            placed.append(Placed(size, size + len(piece), start, end))
-        out.append(piece)
-        size += len(piece)
-    return "".join(out), placed
-
-
 def word(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Composed | Refusal:
     """A plan in words.
 
@@ -589,10 +522,10 @@ def word(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Co
         segments = _Wording(draft).segments()
     except NoClause as missing:
         return Refusal(f"no_clause: {missing}")
-    text = DOUBLED.sub("有", _politely(draft, _joined(segments, draft.source, draft)))
+    text = DOUBLED.sub("有", politely(draft, joined(segments, draft.source, draft)))
     if re.search(r"\{[A-Za-z]", text):
         return Refusal("no_clause: place left empty")
-    full, placed = _expanded(text, draft)
+    full, placed = expanded(text, draft)
     if not full.strip(SIGNS):
         return Refusal("nothing_left")
     problem = _requests_lost(context, plan, full)
