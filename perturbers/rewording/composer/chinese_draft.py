@@ -59,6 +59,12 @@ class NoClause(Exception):
     """The bank has no clause for something that is to be said."""
 
 
+#: A wish that need not be met.
+_SOFT = re.compile(r"最好(?!的)|希望|优先")
+#: Kinds of clauses that say one.
+_WISHED = frozenset({"say", "mod", "answer", "pre"})
+
+
 @dataclass
 class Wish:
     """One constraint of a search: its slot as the bank names it, its text, and what is known of its surface."""
@@ -129,6 +135,10 @@ class Draft:
             # Whoever speaks: a terse turn is made of terse clauses.
             terse = Speaker(self.who.bank, "terse", self.who.half, self.who.facts)
             options = terse.options(kind, domain, slot, value, tag, facts) or options
+        if kind in _WISHED:
+            # "评分最好4分" softens "评分4分", and "评分要4分" hardens "评分最好4分".
+            soft = bool(_SOFT.search(self.source))
+            options = [clause for clause in options if bool(_SOFT.search(clause.text)) == soft] or options
         if nameless:
             options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
         if self.greeted and kind in _AFTER_GREETING:

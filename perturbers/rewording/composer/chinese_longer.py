@@ -104,9 +104,7 @@ class Longer:
         kept = draft.of("keep", "with")
         several = not self._search and len(draft.of("ask", "askfac")) > 1 and self.domain not in ROUTES
         if self._rewordable():
-            ways += [("put",), ("put",)]
-            if not kept and self._reasons():
-                ways.append(("before", "put"))
+            ways += [("put",), ("put",)]  # with no reason before it: two fillers in a row are one too many
         if not kept and self._reasons():
             ways += [("before",), ("before",)]
         if not several and not any(item.slot == "after" for item in kept) and not (self._search and draft.of("ask", "askfac")) and self._aims():

@@ -76,7 +76,7 @@ class _Wording:
         draft.timed = bool(leading) and leading[-1].end - leading[-1].start <= _TIME
         if draft.style == "more" and not general:
             self.longer = Longer(draft, self.domain)
-        segments += [draft.value(item) + ("，" if draft.style == "less" else "一起，") for item in draft.of("with")]
+        segments += [self._company(item) for item in draft.of("with")]
         core = self._core()
         self._said = bool(core)
         segments += core
@@ -113,6 +113,14 @@ class _Wording:
         else:
             segments.append(draft.pick("ack", tag=manner, facts=facts))
         return segments
+
+    def _company(self, item: Item) -> str:
+        """Who comes along, as a clause: "我要带家人一起去，", "带家人，" in few words."""
+        draft = self.draft
+        if draft.style == "less":
+            return draft.value(item) + "，"
+        words = draft.source[item.start : item.end]
+        return ("我要" if words.startswith(tuple(kinds()["along"])) else "我们") + draft.value(item) + "一起去，"
 
     def _needed(self, item: Item) -> bool:
         """Whether a kept clause says more than circumstances: a value, a choice, a refusal."""
