@@ -99,6 +99,7 @@ class EnglishHearing:
         self._model = model
         self.lexicon = lexicon or Lexicon(learned.phones, learned.costs, learned.phones)
         self._inserted = list(learned.inserted)
+        self._ranks: list[float] | None = None
         self._powers: dict[str, dict[str, float]] = {}
         self._insertions: dict[tuple[str, str], list[float]] = {}
         # A base weight that only words decide, so looked up by them.
@@ -108,7 +109,9 @@ class EnglishHearing:
 
     @property
     def _rank(self) -> list[float]:
-        return ranks(self._model, self.lexicon)
+        if self._ranks is None:
+            self._ranks = ranks(self._model, self.lexicon)
+        return self._ranks
 
     def over(self, model: LanguageModel) -> EnglishHearing:
         """The same with another language model."""
@@ -239,12 +242,22 @@ class EnglishHearing:
         for place, row in enumerate(options):
             for before, arrived in back[place].items():
                 so_far = sum(way.weight for way in arrived)
+                powers = self._powers.setdefault(before, {})
                 for taken, (words, weight) in row:
-                    last = words[-1] if words else before
-                    made = so_far * weight * (self.power(before, words[0]) if words else 1.0)
+                    made = so_far * weight
+                    last = before
+                    if words:
+                        last = words[-1]
+                        # Looked up here and not by `power`, since this is where nearly all the time goes.
+                        power = powers.get(words[0])
+                        made *= self.power(before, words[0]) if power is None else power
                     if place + taken == count:
                         made *= self.power(last, right)
-                    back[place + taken].setdefault(last, []).append(Way(made, place, before, words))
+                    at = back[place + taken]
+                    if last in at:
+                        at[last].append(Way(made, place, before, words))
+                    else:
+                        at[last] = [Way(made, place, before, words)]
         return back
 
     def insertion(self, left: str, right: str, rng: Rng) -> str:
