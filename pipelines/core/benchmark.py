@@ -130,6 +130,8 @@ class Benchmark(ABC):
 
     #: Whether `finish` is called with the dialogues of all splits.
     takes_records: ClassVar[bool] = False
+    #: The suites in whose words `finish` gets a dialogue, besides its own.
+    wanted_suites: ClassVar[tuple[str, ...]] = ()
     #: The panel of baselines that chooses test_hard (dialmill.pipelines.baselines.panel.registry has them), "" for none.
     panel: ClassVar[str] = "turns"
     #: Whether labels of user turns are classes that a system tells; of chat logs they are the names of speakers.

@@ -51,12 +51,14 @@ class ParsedDialogue(DialogueItem, array_like=True, frozen=True):
 
 class SplitDialogue(DialogueItem, array_like=True, frozen=True):
     """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), whether it is a few-shot one, the ids of those of its
-    records that are in test_hard, and of these the hard turns, where turns are judged for themselves."""
+    records that are in test_hard, of these the hard turns, where turns are judged for themselves, and its turns' texts in the first variant of the suites
+    that the benchmark wants (`Benchmark.wanted_suites`)."""
 
     split: str | None
     few: bool = False
     hard: list[str] = []
     hard_turns: dict[str, list[int]] = {}
+    texts: dict[str, list[str]] = {}
 
 
 def pack_dialogue(dialogue: Dialogue) -> bytes:

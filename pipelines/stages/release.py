@@ -43,5 +43,9 @@ class Release(Stage):
                 yield "out", out.item(self.shards)
         if self.benchmark.takes_records:
             turns = {name: sorted(mine) for name, mine in sorted(element.hard_turns.items())}
-            split_dialogue = SplitDialogue(parsed.packed, parsed.extra, element.split, element.few, sorted(hard), turns)
+            texts: dict[str, list[str]] = {}
+            for record in element.records:
+                if record.suite in self.benchmark.wanted_suites:
+                    texts.setdefault(record.suite, [turn.utterance for turn in record.turns])
+            split_dialogue = SplitDialogue(parsed.packed, parsed.extra, element.split, element.few, sorted(hard), turns, texts)
             yield "record", split_dialogue.item(element.source.source_id)

@@ -165,7 +165,7 @@ def test_fields_and_speakers_are_mapped() -> None:
 def test_texts_alone_are_user_turns_when_the_format_is_named(tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     path.write_text("text\nbook a table\ncancel it\n", "utf-8")
-    with pytest.raises(DialmillError, match="--map text=FIELD"):
+    with pytest.raises(DialmillError, match=r"map=\{\"text\": \"FIELD\""):
         list(dm.read(path))
     found = list(dm.read(path, "plain"))
     assert [(one.source_id, one.turns[0].utterance, one.turns[0].speaker) for one in found] == [
@@ -298,5 +298,5 @@ def test_a_file_in_utf_16_and_columns_of_no_known_name_are_told(tmp_path: Path) 
     with pytest.raises(DialmillError, match=r"is UTF-16.*save it as UTF-8"):
         list(dm.read(tmp_path / "a.csv"))
     (tmp_path / "b.csv").write_text("nr,sprecher,satz\n1,kunde,Guten Tag\n", "utf-8")
-    with pytest.raises(DialmillError, match=r"its first line is: nr,sprecher,satz .*--map text=FIELD.*own-data"):
+    with pytest.raises(DialmillError, match=r"its first line is: nr,sprecher,satz .*map=\{\"text\": \"FIELD\".*own-data"):
         list(dm.read(tmp_path / "b.csv"))

@@ -37,8 +37,9 @@ def test_identifiers_and_control_tokens_of_tau_bench(spec: str, real: Path) -> N
         variant = perturber.perturb(dialogue, seed=1).turns[0].utterance
         assert lost(text, variant) is None, (text, variant)
         changed += variant != text
-    if spec != "verbosity":  # It gives reasons for what the acts say, and these turns have no acts: it leaves them as they are.
-        assert changed > len(messages) / 2
+    # Without acts nothing tells what a turn means: simplification leaves out what the words alone show to be empty, verbosity may find no place.
+    asked = {"verbosity": 0, "simplification": 0.35}.get(spec, 0.5)
+    assert changed > asked * len(messages)
 
 
 #: Every perturber that takes English user text, at rates and in styles that change nearly every turn.

@@ -64,7 +64,8 @@ def test_text_channel_reaches_its_rate_on_multiwoz(real: Path, target: float) ->
     found, spans = outcome(Speech(engine="text", wer=target), english(real, 150), 5)
     assert len(found) > 900
     assert corpus_rate(found).rate == pytest.approx(target, abs=0.035)
-    assert spans["kept"] > spans["changed"] + spans["lost"] > 0
+    # Of values of several words more are hit than of words: people's recognised speech has half again as many errors inside values as outside.
+    assert 1 - 2.5 * target < spans["kept"] / sum(spans.values()) < 1 - target
 
 
 def chinese(real: Path, count: int | None = None) -> list[Dialogue]:

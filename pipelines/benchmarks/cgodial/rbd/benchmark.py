@@ -21,7 +21,7 @@ from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
 from dialmill.pipelines.benchmarks.cgodial.rbd.recipe import RetrievalRecipe
 from dialmill.pipelines.benchmarks.cgodial.rbd.release import HARD, SPLITS, placed
 from dialmill.pipelines.benchmarks.cgodial.rbd.scorer import RetrievalScorer
-from dialmill.pipelines.benchmarks.cgodial.rbd.stages import ChooseCandidates, NumberHard, Responses
+from dialmill.pipelines.benchmarks.cgodial.rbd.stages import SPOKEN, ChooseCandidates, NumberHard, Responses
 from dialmill.pipelines.benchmarks.shared import ranking_predictor
 from dialmill.pipelines.candidates.examples import SCHEMAS, release_path
 from dialmill.pipelines.core.benchmark import Benchmark, Job
@@ -45,6 +45,8 @@ class CgodialRbd(Benchmark):
     takes_records = True
     # The response is the last turn.
     answers_in_dialogues = True
+    # The history of an example stands in its spoken words, whatever suite of it is published.
+    wanted_suites, releases_suites_together = (SPOKEN,), True
     panel = "responses"
     kinds = (
         FileKind("cgodial-rbd", ({ANY: {"history": ANY, "true": ANY, "false": ANY}},)),

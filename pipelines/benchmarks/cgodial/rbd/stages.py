@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 
 import msgspec
-from dialmill.perturbers import Skipped, variants
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity
 from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
@@ -89,7 +88,6 @@ class ChooseCandidates(Stage):
 
     def setup(self) -> None:
         self.meanings: dict[str, Meaning] = {}
-        self.spoken = next((suite.perturber for suite in self.recipe.suite_plan() if suite.name == SPOKEN), None)
 
     def process(self, element: Item, side: dict[str, list[tuple[str, str]]] | None = None) -> Iterable[tuple[str, Item]]:
         source_id, data = element
@@ -114,7 +112,7 @@ class ChooseCandidates(Stage):
             yield "out", Reject("examples", "too_few_candidates", evidence, source_id=source_id).out().item(1)
             return
         counted.out += 1
-        spoken = self._as_spoken(clean)
+        spoken = self._as_spoken(clean, given.texts.get(SPOKEN, ()))
         order = dialogue_order(clean)
         blind = self.recipe.held_out_labels and split == "test"
         history = [turn.utterance for turn in spoken.turns[:-1]]
@@ -135,16 +133,8 @@ class ChooseCandidates(Stage):
         for out in repeated(pieces, [*([FEW_SHOT] if given.few else []), *([TEST_HARD] if hard else [])]):
             yield "out", out.item(self.shards)
 
-    def _as_spoken(self, clean: Dialogue) -> Dialogue:
+    def _as_spoken(self, clean: Dialogue, texts: Sequence[str]) -> Dialogue:
         """The dialogue as the suite `spoken` has it; where that left it as it is, itself."""
-        if self.spoken is None or not self.recipe.takes(SPOKEN, str(clean.split), clean.domains):
-            return clean
-        try:
-            made = next(iter(variants(self.spoken, clean, self.seed, 1)))
-        except Exception:  # counted among the suite's rejected
-            return clean
-        if isinstance(made, Skipped):
-            return clean
         # A short turn of which nothing was heard stands as it was written: neither form of the release takes an empty one.
-        pairs = zip(made.turns, clean.turns, strict=True)
-        return made.replace(turns=tuple(heard if heard.utterance.strip() else written for heard, written in pairs))
+        heard = zip(texts or [turn.utterance for turn in clean.turns], clean.turns, strict=True)
+        return clean.replace(turns=tuple(turn.replace(utterance=text) if text.strip() else turn for text, turn in heard))
