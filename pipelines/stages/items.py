@@ -50,9 +50,12 @@ class ParsedDialogue(DialogueItem, array_like=True, frozen=True):
 
 
 class SplitDialogue(DialogueItem, array_like=True, frozen=True):
-    """A dialogue as a benchmark's `finish` gets it: its split (None where no split took it), whether it is a few-shot one, the ids of those of its
-    records that are in test_hard, of these the hard turns, where turns are judged for themselves, and its turns' texts in the first variant of the suites
-    that the benchmark wants (`Benchmark.wanted_suites`)."""
+    """A dialogue as a benchmark's `finish` gets it.
+
+    `split` is None where no split took it, `few` says whether it is a few-shot one, `hard` has the ids of those of its records that are in test_hard,
+    `hard_turns` the hard turns of these, where turns are judged for themselves, and `texts` the texts of its turns in the first variant of each suite
+    that the benchmark wants (`Benchmark.wanted_suites`).
+    """
 
     split: str | None
     few: bool = False
