@@ -196,8 +196,11 @@ def test_arguments_that_cant_be_read_are_wrong_and_no_fault() -> None:
 
 def test_held_out_labels_stand_apart(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    paired = {"suites": ["standard", "chat"], "held_out_labels": True, "blind_suites": "paired"}
-    dm.build("agent-noise", input=DATA / "messages", output=out, set=paired)
+    dm.build("agent-noise", input=DATA / "messages", output=out, set={"suites": ["standard", "chat"], "held_out_labels": True})
+    clean, noisy = ([(one["run"], one["place"]) for one in _examples(out, suite)] for suite in ("standard", "chat"))
+    # A pair of each run, and no whole run: a longer prefix has the action that a shorter one asks for.
+    assert clean == noisy and len({run for run, _ in clean}) == len(clean) > 10
+    assert not (out / "dialogues" / "chat" / "test.jsonl").read_bytes() and (out / "labels" / "dialogues" / "chat" / "test.jsonl").read_bytes()
     assert all("target" not in one and "needs" not in one for one in _examples(out, "chat")) and call("verify", out).code == 0
     labels = [json.loads(line) for line in (out / "labels" / "release" / "chat" / "test.jsonl").read_text("utf-8").splitlines()]
     made = [{"example_id": one["example_id"], "calls": one["target"].get("calls", [])} for one in labels]

@@ -22,6 +22,7 @@ from dialmill.pipelines.benchmarks.agent_noise.kinds import EXAMPLES, INPUTS, KI
 from dialmill.pipelines.benchmarks.agent_noise.scorer import AgentNoise as _Scorer
 from dialmill.pipelines.core.actions import Needed, Prefix, chat_messages, needed, prefixes, rest_of, succeeded, task_of
 from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext, SourceRecords
+from dialmill.pipelines.core.blind import drawn
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.predictor import Predictor
 from dialmill.pipelines.core.recipe import Recipe
@@ -47,6 +48,8 @@ class AgentNoise(Benchmark):
     task_categories, task_ids = ("text-generation",), ("dialogue-modeling",)
     kinds = KINDS
     takes_carried = True
+    # A run has all the actions, and so has a longer prefix of it; and a noisy prefix is nothing without its clean pair.
+    answers_in_dialogues, releases_suites_together = True, True
 
     def recipe(self) -> type[Recipe]:
         return AgentNoiseRecipe
@@ -76,11 +79,15 @@ class AgentNoise(Benchmark):
         # A prefix is in all suites or in none, so that every suite is paired with the clean one as a whole.
         found = [(prefix, needs) for prefix, needs in every if all(_certified(clean, record, prefix, needs) for record in alike)]
         counted.entered += len(every) * len(made.records)
-        counted.out += len(found) * len(alike)
         if len(alike) < len(made.records):
             context.counters.reject("prefixes", "turns_inserted", len(every) * (len(made.records) - len(alike)))
         if len(found) < len(every):
             context.counters.reject("prefixes", "needed_value_lost", (len(every) - len(found)) * len(alike))
+        if found and context.hides_labels(clean):
+            # The same one in every suite: what the agent did stands in each longer one.
+            context.counters.reject("prefixes", "answers_another", (len(found) - 1) * len(alike))
+            found = [drawn(found, context.seed, clean.source_id, "prefix")]
+        counted.out += len(found) * len(alike)
         for place, record in enumerate(alike if found else ()):
             hidden = context.hides_labels(record)
             examples = [_example(clean, record, prefix, needs) for prefix, needs in found]
