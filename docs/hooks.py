@@ -90,9 +90,15 @@ def _weights() -> str:
         packages = ", ".join(f"`{name}`" for name in one.install.split())
         rows.append(f"| whisper {size} | `{one.extra}` | {packages} | {', '.join(one.languages)} | {one.megabytes} | `{one.model_sha256}` |")
     said = (
-        "Whisper's weights are packages of the Python index. A model file is refused that has another digest than the one here, which the code has."
+        "Whisper's weights are packages of the Python index. No file of weights and no tokenizer is loaded that has another SHA-256 than "
+        "the one here, which the code has. Files of a hub are checked against the digests that it names them by; those of a folder of your own against its "
+        "`SHA256SUMS`, where it has one (`sha256sum * > SHA256SUMS`)."
     )
-    return f"# Weights\n\n{said}\n\n" + "\n".join(rows) + "\n"
+    files = ["| engine | package | file | SHA-256 |", "|---|---|---|---|"]
+    for name in engines.REGISTRY.names():
+        for package in engines.engine_info(name).weights:
+            files += [f"| {name} | `{package.install}` | `{file}` | `{digest}` |" for file, digest in package.files.items()]
+    return f"# Weights\n\n{said}\n\n" + "\n".join(rows) + "\n\n## All files\n\n" + "\n".join(files) + "\n"
 
 
 def _table(facts: list[dict[str, str]]) -> str:

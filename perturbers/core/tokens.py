@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from dialmill.perturbers.core.graphemes import JOINERS, MARKS, inner_places, whole
+from dialmill.perturbers.core.weights import PackagedFiles
 
 _WHOLE = r"""
     [\[<]\w[\w.-]*[\]>]                          # [value_area], <name>
@@ -33,15 +34,22 @@ _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
 _CHINESE = re.compile(_WHOLE + rf"| (?P<han>{_HAN}) | (?:(?:(?!{_HAN})[^\W_])[{MARKS}{JOINERS}]*)+(?:['’][A-Za-z]+)*", re.VERBOSE)
 
 
+_JIEBA = PackagedFiles("jieba", "jieba==0.42.1", {"dict.txt": "7197c3211ddd98962b036cdf40324d1ea2bfaa12bd028e68faa70111a88e12a8"})
+
+
 @lru_cache(maxsize=1)
-def _jieba() -> Any:
+def chinese_words() -> Any:
     """A jieba tokenizer of our own, its dictionary read from the package.
 
     jieba keeps its parsed dictionary in one shared file in the temporary folder, which another user or process may own or be writing; and it
     talks on stderr while it loads. Ours does neither; reading the dictionary costs about a second of CPU, once per process.
+
+    Raises:
+        WeightsRefused: the dictionary is not that of jieba 0.42.1; another one cuts texts into other words.
     """
     import jieba
 
+    _JIEBA.checked()
     tokenizer = jieba.Tokenizer()
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True
@@ -94,7 +102,7 @@ def tokens(text: str, language: str) -> tuple[tuple[int, int], ...]:
             found.append(match.span())
             continue
         start = match.start()
-        for word in _jieba().cut(match.group()):
+        for word in chinese_words().cut(match.group()):
             found.append((start, start + len(word)))
             start += len(word)
     if inner_places(text):

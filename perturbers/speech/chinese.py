@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
-from typing import Any
 
 from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.tokens import chinese_words
 from dialmill.perturbers.speech.language_model import Candidate, LanguageModel
 from dialmill.perturbers.typing.homophones import Sound, table
 
@@ -68,17 +68,6 @@ _WORDS = frozenset(
 )  # fmt: skip
 
 
-@cache
-def _cutter() -> Any:
-    import logging
-
-    import jieba
-
-    jieba.setLogLevel(logging.WARNING)
-    # Its own, so that words that others add don't change what is recognised.
-    return jieba.Tokenizer()
-
-
 def segments(characters: Sequence[str]) -> list[int]:
     """Where the words of an utterance begin, and its length. What is no Chinese character is a word of its own."""
     bounds = [0]
@@ -96,12 +85,12 @@ def segments(characters: Sequence[str]) -> list[int]:
 
 def in_dictionary(word: str) -> bool:
     """Whether jieba's dictionary has a word; what it has not are names, or what names are cut into."""
-    return bool(_cutter().FREQ.get(word))
+    return bool(chinese_words().FREQ.get(word))
 
 
 def _parts(word: str) -> tuple[str, ...]:
     """A word of four characters as the two frequent words that it is made of, if it is ("苏州旅游")."""
-    if len(word) == 4 and min(_cutter().FREQ.get(half, 0) for half in (word[:2], word[2:])) >= _FREQUENT:
+    if len(word) == 4 and min(chinese_words().FREQ.get(half, 0) for half in (word[:2], word[2:])) >= _FREQUENT:
         return word[:2], word[2:]
     return (word,)
 
@@ -123,7 +112,7 @@ def _named(cut: Sequence[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=65536)
 def _cut(text: str) -> tuple[str, ...]:
-    return tuple(_named([part for word in _cutter().cut(text, HMM=False) for part in _parts(word)]))
+    return tuple(_named([part for word in chinese_words().cut(text, HMM=False) for part in _parts(word)]))
 
 
 def _runs(characters: Sequence[str]) -> Iterator[list[str]]:

@@ -31,6 +31,7 @@ from typing import Protocol
 import msgspec
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.weights import SUMS, check_bytes, list_file, own_files, read_sums
 from dialmill.perturbers.speech.align import Change
 from dialmill.perturbers.speech.chinese import ChineseHearing, segments
 from dialmill.perturbers.speech.english import EnglishHearing
@@ -39,6 +40,8 @@ from dialmill.perturbers.speech.learned import Learned
 from dialmill.perturbers.speech.speakable import Word
 from dialmill.perturbers.speech.wer import edit_errors
 
+#: What to do where a shipped model is not the one that was shipped.
+_AGAIN = "install dialmill again: pip install --force-reinstall --no-deps dialmill"
 #: How many times a word must be met in training for what happened to it to count as much as what is expected of a word like it.
 _BELIEF = 40
 #: Runs of words longer than this are taken apart: more than that is nowhere recognised as something else altogether.
@@ -350,6 +353,12 @@ def write_model(learned: Learned, path: Path) -> None:
     """Writes a model file, the same bytes for the same model."""
     plain = json.dumps(msgspec.to_builtins(learned), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
     path.write_bytes(gzip.compress(plain, mtime=0) if path.suffix == ".gz" else plain)
+    list_file(path)
+
+
+@lru_cache(maxsize=1)
+def _shipped_sums() -> dict[str, str]:
+    return read_sums((resources.files("dialmill.perturbers.speech") / "data" / SUMS).read_text("utf-8"), SUMS)
 
 
 @lru_cache(maxsize=8)
@@ -358,13 +367,17 @@ def load(model: str = "auto", language: str = "") -> Model:
 
     Raises:
         OptionError: no such file, no model file, or one for another language.
+        WeightsRefused: its SHA-256 is not the one that it should have.
     """
     if model == "auto":
         file = resources.files("dialmill.perturbers.speech") / "data" / f"channel.{language}.json.gz"
         if not file.is_file():
             raise OptionError(f"speech: there is no ASR error simulator for {language!r}")
-        return Model(read_model(file.read_bytes()))
+        data = file.read_bytes()
+        check_bytes(data, str(file), _shipped_sums().get(file.name, f"one that {SUMS} lists"), _AGAIN)
+        return Model(read_model(data))
     try:
+        own_files(Path(model).parent, (Path(model).name,))
         learned = read_model(Path(model).read_bytes())
     except msgspec.ValidationError as error:
         raise OptionError(

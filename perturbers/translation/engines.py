@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from dialmill.perturbers.core.matcher import Cut, Index, key_of, prefixes_of
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.surfaces import slot_name
+from dialmill.perturbers.core.weights import own_files
 from dialmill.perturbers.rewording import llm
 from dialmill.perturbers.translation.lexicon import Lexicon
 from dialmill.perturbers.translation.lexicon import load as load_lexicon
@@ -306,12 +307,28 @@ class Folder:
         return Said(said)
 
 
+#: What CTranslate2 and SentencePiece read of a model's folder.
+_FILES = (
+    "model.bin",
+    "source.spm",
+    "target.spm",
+    "config.json",
+    "shared_vocabulary.json",
+    "shared_vocabulary.txt",
+    "source_vocabulary.json",
+    "source_vocabulary.txt",
+    "target_vocabulary.json",
+    "target_vocabulary.txt",
+)
+
+
 @lru_cache(maxsize=2)
 def _translators(path: str) -> Any:
     """A function from a text to its translation."""
     import ctranslate2
     import sentencepiece
 
+    own_files(Path(path), _FILES)
     translator = ctranslate2.Translator(path, device="cpu", inter_threads=1, intra_threads=1)
     encode = sentencepiece.SentencePieceProcessor(model_file=str(Path(path) / "source.spm"))
     decode = sentencepiece.SentencePieceProcessor(model_file=str(Path(path) / "target.spm"))
@@ -330,6 +347,7 @@ def check_folder(path: str) -> None:
         raise OptionError(
             f"translate: engine=ctranslate2: {path or 'file=FOLDER'} has no {', '.join(missing)}; file= names a folder with a converted model"
         )
+    own_files(Path(path), _FILES)
     absent = [name for name in ("ctranslate2", "sentencepiece") if importlib.util.find_spec(name) is None]
     if absent:
         raise OptionError(f"translate: engine=ctranslate2 needs {' and '.join(absent)}: pip install 'dialmill[translate]'")

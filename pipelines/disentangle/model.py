@@ -10,6 +10,7 @@ A model is one file: a zip archive with LightGBM's own text models, `tables.npz`
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -186,9 +187,16 @@ class LinkModel:
 
     @classmethod
     def load(cls, path: Path) -> LinkModel:
-        """Read a model written by `save`; raises `InputError` for anything else."""
+        """Read a model written by `save`.
+
+        Raises:
+            InputError: anything else, or a file with another SHA-256 than the JSON file beside it says. The shipped model must have that file; a
+                model that came without it is not checked.
+        """
         try:
-            with zipfile.ZipFile(path) as archive:
+            data = path.read_bytes()
+            _check(path, data)
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 meta = json.loads(archive.read("meta.json"))
                 if meta.get("format") != FORMAT or meta.get("layout") != layout():
                     raise InputError(
@@ -206,6 +214,22 @@ class LinkModel:
             raise InputError(str(path), f"not a link model: {error}", "train one: python -m dialmill.pipelines.disentangle.train") from None
         share = meta.get("start_share", START_SHARE)
         return cls(rarity, starters, first, second, meta["temperature"], meta["self_bias"], meta["agreement"], share, meta["notes"])
+
+
+def _check(path: Path, data: bytes) -> None:
+    beside = path.with_name(path.name + ".json")
+    remedy = "install dialmill again" if path == DEFAULT_MODEL else f"get the model again, with its {beside.name}, or train one"
+    try:
+        expected = json.loads(beside.read_bytes())["model"]["sha256"]
+    except FileNotFoundError:
+        if path != DEFAULT_MODEL:
+            return
+        expected = f"one that {beside.name} says"
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(str(beside), f"says no SHA-256 of the model beside it: {error!r}", remedy) from None
+    found = hashlib.sha256(data).hexdigest()
+    if found != expected:
+        raise InputError(str(path), f"has SHA-256 {found}, expected {expected}; it is not loaded", remedy)
 
 
 def layout() -> dict[str, Any]:

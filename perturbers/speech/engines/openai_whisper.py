@@ -9,10 +9,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dialmill.perturbers.core.weights import PackagedFiles, file_digest, own_files
 from dialmill.perturbers.speech.engines.protocol import EngineInfo, Transcript
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import Audio
-from dialmill.perturbers.speech.weights import DEFAULT_SIZE, file_digest
+from dialmill.perturbers.speech.weights import DEFAULT_SIZE
 
 
 class OpenaiWhisper:
@@ -27,11 +28,25 @@ class OpenaiWhisper:
         about="OpenAI's own package, on PyTorch",
         modules=("whisper", "torch"),
         extra="openai-whisper",
+        weights=(
+            PackagedFiles(
+                "whisper",
+                "openai-whisper==20250625",
+                {
+                    "assets/gpt2.tiktoken": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+                    "assets/mel_filters.npz": "7450ae70723a5ef9d341e3cee628c7cb0177f36ce42c44b7ed2bf3325f0f6d4c",
+                    "assets/multilingual.tiktoken": "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126",
+                },
+            ),
+        ),
     )
 
     def __init__(self, model: str) -> None:
         self.info.require("whisper")
+        self.info.checked()
         self.model = model
+        if Path(model).is_file():
+            own_files(Path(model).parent, (Path(model).name,))
         # A file is named by what is in it: it may lie elsewhere, or change.
         named = file_digest(Path(model))[:16] if Path(model).is_file() else model
         self.digest = f"openai-whisper {metadata.version('openai-whisper')} {named}"

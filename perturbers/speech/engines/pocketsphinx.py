@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import ClassVar
 
+from dialmill.perturbers.core.weights import PackagedFiles
 from dialmill.perturbers.speech.engines.protocol import EngineInfo, Transcript
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import RATE, Audio
@@ -25,10 +26,28 @@ class Pocketsphinx:
         about="no weights to fetch; weak in noise",
         modules=("pocketsphinx", "numpy"),
         extra="pocketsphinx",
+        weights=(
+            PackagedFiles(
+                "pocketsphinx",
+                "pocketsphinx==5.1.1",
+                {
+                    "model/en-us/cmudict-en-us.dict": "20b5c293e1f311fb375fe067e500ec5636f4fc7af5594967263696def9b23bfe",
+                    "model/en-us/en-us.lm.bin": "db21d0642286677699e6dbc859d2e5395570222361999387ce60f6e1d01995d6",
+                    "model/en-us/en-us/feat.params": "c982c5f75e2a30c34d2c9ef1f6b129a5a00e67e3e927565076b58664cc2404c9",
+                    "model/en-us/en-us/mdef": "2360f9a86889c1cfee8bd618a0269387911e5fb2920a594f506b18b8c79683b0",
+                    "model/en-us/en-us/means": "832019e32cac12eb318964f96f469034acb12d0348eeddc3831831a100cb4dd4",
+                    "model/en-us/en-us/noisedict": "7295b07df2c204c4f87c6782b6be1a3859d7006d4e3864181c955d6dab105a33",
+                    "model/en-us/en-us/sendump": "8c9564c0d5bef69ca9d9bf1014abe162f071644cf02cf1fa8a483c3dc165a7a8",
+                    "model/en-us/en-us/transition_matrices": "c1f7f28ea43177be734be1f88bd7f1b9a853d0e660f8599c67c6eaeca8bb539a",
+                    "model/en-us/en-us/variances": "b00d696f85e96834fc10f8e5f06428d8c4db6bffdbe5845b6f69bf6efbc48fa5",
+                },
+            ),
+        ),
     )
 
     def __init__(self, nbest: int = 1) -> None:
         self.info.require()
+        self.info.checked()
         self.nbest = nbest
         self.digest = f"pocketsphinx {metadata.version('pocketsphinx')} nbest {nbest}"
         self._lock = threading.Lock()

@@ -14,8 +14,10 @@ import importlib.util
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
+from dialmill.perturbers.core.weights import PackagedFiles
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import Audio
 
@@ -37,6 +39,7 @@ class EngineInfo:
         program: must be on the path for it to work; "" for none.
         extra: the extra of dialmill that brings `modules`; "" where something else does.
         install: the command that installs it; "" for that of `extra`.
+        weights: the files of packages that it loads, which are checked against their SHA-256 before: ``info.checked()``.
     """
 
     name: str
@@ -48,6 +51,7 @@ class EngineInfo:
     program: str = ""
     extra: str = ""
     install: str = ""
+    weights: tuple[PackagedFiles, ...] = ()
 
     @property
     def brings(self) -> str:
@@ -64,6 +68,14 @@ class EngineInfo:
     def installed(self) -> bool:
         """Whether it can be used here."""
         return not self.lacking
+
+    def checked(self) -> list[Path]:
+        """The folders of the packages of its weights, all files of `weights` checked.
+
+        Raises:
+            WeightsRefused: a file is missing or another one.
+        """
+        return [files.checked() for files in self.weights]
 
     def require(self, *needed: str) -> None:
         """Checks that the engine can be used here.

