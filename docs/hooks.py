@@ -91,8 +91,8 @@ def _weights() -> str:
         rows.append(f"| whisper {size} | `{one.extra}` | {packages} | {', '.join(one.languages)} | {one.megabytes} | `{one.model_sha256}` |")
     said = (
         "Whisper's weights are packages of the Python index. No file of weights and no tokenizer is loaded that has another SHA-256 than "
-        "the one here, which the code has. Files of a hub are checked against the digests that it names them by; those of a folder of your own against its "
-        "`SHA256SUMS`, where it has one (`sha256sum * > SHA256SUMS`)."
+        "the one here, which the code has. Files of a hub are checked against the digests that it names them by; those of a "
+        "folder of your own against its `SHA256SUMS`, where it has one (`sha256sum * > SHA256SUMS`)."
     )
     files = ["| engine | package | file | SHA-256 |", "|---|---|---|---|"]
     for name in engines.REGISTRY.names():
