@@ -22,7 +22,7 @@ def predict(benchmark: str, gold: str, suite: str | None = None, split: str = "t
 
     Raises:
         UsageError: an unknown benchmark or baseline; the message lists the known ones.
-        InputError: the folder doesn't hold what is needed.
+        InputError: the folder doesn't hold what is needed, or has nothing to predict.
     """
     known = names()
     module = registry.get(benchmark).predictor() if benchmark in known else None
@@ -32,4 +32,7 @@ def predict(benchmark: str, gold: str, suite: str | None = None, split: str = "t
         raise UsageError(f"{benchmark} has no baseline {baseline!r}; it has: {', '.join(module.BASELINES)}")
     if not Path(gold).is_dir():
         raise InputError(gold, "is no folder", f"name a folder that `dialmill build {benchmark}` made")
-    return module.predict(Task(benchmark, Path(gold), suite, split, baseline or module.BASELINES[0]))
+    made = module.predict(Task(benchmark, Path(gold), suite, split, baseline or module.BASELINES[0]))
+    if not made.predicted:
+        raise InputError(gold, f"has nothing to predict: its split {split!r} is empty", "name another with --split")
+    return made

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dialmill.perturbers.core.options import OptionError
 from dialmill.pipelines.cli.terminal import printable
-from dialmill.pipelines.core.errors import DialmillError, UsageError
+from dialmill.pipelines.core.errors import DialmillError, UsageError, of_option
 from dialmill.schemas.version import VERSION
 
 _INTERRUPTED = "interrupted; nothing was written"
@@ -43,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), 2)
     except DialmillError as error:
         return _fail(str(error), 1)
+    except OptionError as error:  # of a step that a command makes without a recipe around it
+        refused = of_option(error)
+        return _fail(str(refused), 2 if isinstance(refused, UsageError) else 1)
     except BrokenPipeError:
         # The reader has seen enough (`| head`); what is left to flush at exit goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

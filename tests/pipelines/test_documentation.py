@@ -6,7 +6,6 @@ import argparse
 import importlib.util
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -18,34 +17,60 @@ from dialmill.perturbers.speech.weights import PACKAGED
 from dialmill.pipelines.cli.main import parser_of
 
 import dialmill as dm
+from tests import pages
 from tests.notebook import run_cell
 from tests.pipelines.tools import ROOT, call
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
+_TUTORIALS = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+_RUN = [page for page in pages.PAGES if pages.runnable(page)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[path.name for path in PAGES])
+def test_a_block_of_commands_is_run_or_says_why_not() -> None:
+    """The convention of tests/pages.py."""
+    for page in pages.PAGES:
+        for block in pages.with_commands(page):
+            where = f"{pages.name_of(page)}: {block.text.splitlines()[0]}"
+            if pages.name_of(page) in pages.ELSEWHERE:
+                continue
+            if block.mark == "run by":
+                assert (ROOT / block.told).is_file(), where
+            elif block.mark == "not run":
+                assert len(block.told.split()) > 3, where
+            elif block.language == "sh":
+                assert block.mark in ("", "slow", "command"), where
+                assert block.mark == "command" or all(words[0] == "dialmill" for words in block.commands), where
+            else:
+                assert not re.search(r"(?m)^dialmill ", block.text), f"{where} is run by nothing: make it sh, or mark it"
+    assert {"README.md", "docs/own-data.md", "docs/exporters.md", "docs/scores.md", "docs/agents.md"} <= {pages.name_of(page) for page in _RUN}
+
+
+@pytest.mark.parametrize("page", _RUN, ids=[pages.name_of(page) for page in _RUN])
 def test_every_command_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one folder, in their order, on the corpora that come along. The two commands that set up an environment are .ci/run's."""
+    """In one folder, in their order, on the corpora that come along and the files that the page shows; .ci/slow runs the slow ones."""
     monkeypatch.chdir(tmp_path)
-    text = re.sub(r"<!-- command: \w+ -->\n```sh\n.*?```", "", page.read_text("utf-8"), flags=re.S)
-    needs = [command for block in BLOCK.findall(text) for command in block.replace("\\\n", " ").splitlines() if command.strip()]
-    for command in needs:
-        words = shlex.split(command, comments=True)
-        assert words[0] == "dialmill", command
+    pages.write_files(page, tmp_path)
+    for words in pages.runnable(page):
+        if "--plot" in words:
+            pytest.importorskip("matplotlib", reason="the extra plot isn't installed")
         done = call(*words[1:])
-        assert done.code == 0, (command, done.err)
+        assert done.code == 0, (words, done.err)
+
+
+def test_the_forms_of_data_that_a_page_shows_are_read(tmp_path: Path) -> None:
+    """Each smallest record is one: the formats are told apart by content."""
+    pages.write_files(ROOT / "docs" / "own-data.md", tmp_path)
+    read = {path.name: next(dm.read(str(path))) for path in tmp_path.iterdir()}
+    assert {name: one.source for name, one in read.items()} == {"chats.csv": "plain", "chats.jsonl": "plain", "chat.txt": "transcript"}
+    assert all(one.turns[0].utterance == "I need a hotel" and one.turns[0].speaker == "user" for one in read.values())
 
 
 #: Commands with words that stand for the reader's own (PATH, DIR), which can't be run.
-_EVERY = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCED = re.compile(r"^```\w*\n(.*?)^```", re.M | re.S)
 _LINE = re.compile(r"(?m)^ *(?:\$ )?(?:python -m )?(dialmill (?:[^\n\\]|\\\n)+)$")
 _INLINE = re.compile(r"`(dialmill [a-z][^`\n]*)`")
 
 
-@pytest.mark.parametrize("page", _EVERY, ids=[path.relative_to(ROOT).as_posix() for path in _EVERY])
+@pytest.mark.parametrize("page", pages.PAGES, ids=[pages.name_of(page) for page in pages.PAGES])
 def test_every_command_that_is_named_exists_with_its_options(page: Path) -> None:
     """The commands and options that text and blocks of all pages name, whether or not they can be run as they stand."""
     known: dict[str, set[str]] = {}
@@ -66,7 +91,7 @@ def test_every_command_that_is_named_exists_with_its_options(page: Path) -> None
 
 #: Blocks that are to be run as they stand; one below the name of a file is that file, which other tests make and run.
 _PYTHON = re.compile(r"(?<!-->\n)^```python\n(.*?)^```$", re.M | re.S)
-_WITH_PYTHON = [page for page in PAGES if _PYTHON.search(page.read_text("utf-8"))]
+_WITH_PYTHON = [page for page in _TUTORIALS if _PYTHON.search(page.read_text("utf-8"))]
 
 
 @pytest.mark.parametrize("page", _WITH_PYTHON, ids=[page.name for page in _WITH_PYTHON])

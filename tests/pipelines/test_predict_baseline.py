@@ -158,6 +158,7 @@ def test_knowledge_is_found_at_the_entity_that_was_named(tmp_path: Path) -> None
         (("raddle", "--gold", "GOLD", "--output", "out", "--suite", "noise"), 1, ("noise", "standard", "typos")),
         (("raddle", "--gold", "nowhere", "--output", "out"), 1, ("nowhere", "dialmill build raddle")),
         (("raddle", "--gold", "GOLD", "--output", "out", "--split", "dev"), 1, ("dev.jsonl", "valid")),
+        (("raddle", "--gold", "GOLD", "--output", "out", "--suite", "typos", "--split", "valid"), 1, ("'valid' is empty", "--split")),
         (("noesis-ubuntu", "--gold", "GOLD", "--output", "out"), 1, ("holds no examples", "subtask_N")),
         (("dstc9-track1", "--gold", "GOLD", "--output", "out"), 1, ("logs.json", "data root")),
         (("raddle", "--gold", "GOLD", "--output", "no/such/folder/out"), 1, ("no/such/folder/out",)),

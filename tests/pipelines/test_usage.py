@@ -22,6 +22,7 @@ USAGE: dict[str, tuple[list[object], tuple[str, ...]]] = {
     "no input": (["build", "raddle", "--output", "OUT"], ("--input",)),
     "input without a value": (["build", "raddle", "--input", "--output", "OUT"], ("--input",)),
     "no output": (["build", "raddle", *INPUT], ("--output",)),
+    "a lexicon that isn't there": (["build", "dstc9-track2", *INPUT, "--output", "OUT", "--set", "lexicon=no.tsv"], ("lexicon", "no.tsv")),
     "unknown flag": (["build", "raddle", *INPUT, "--output", "OUT", "--sed", "3"], ("--sed",)),
     "seed": (["build", "raddle", *INPUT, "--output", "OUT", "--seed", "one"], ("--seed", "one")),
     "seed of 65 bits": (["build", "raddle", *INPUT, "--output", "OUT", "--seed", str(2**63)], ("--seed", "64 bits")),

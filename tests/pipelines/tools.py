@@ -48,10 +48,10 @@ def environment(**extra: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), **extra}
 
 
-def spawn(*words: object, **extra: str) -> Result:
-    """A command, in a process of its own with the given environment variables."""
+def spawn(*words: object, folder: Path = ROOT, **extra: str) -> Result:
+    """A command, in a process of its own with the given environment variables, run in a folder."""
     command = [sys.executable, "-m", "dialmill.pipelines.cli.main", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(**extra), cwd=ROOT, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(**extra), cwd=folder, timeout=300, check=False)
     return Result(done.returncode, done.stdout, done.stderr)
 
 
