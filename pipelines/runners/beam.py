@@ -13,15 +13,17 @@ from dialmill.pipelines.core.errors import DialmillError
 from dialmill.pipelines.core.progress import tick
 from dialmill.pipelines.core.runner import Combiner, Outputs, Runner
 from dialmill.pipelines.core.stage import Stage, StageChain
+from dialmill.pipelines.runners.launched import Launched
 
 
 class StageFn(beam.DoFn):  # type: ignore[misc]
     """Runs a `Stage`: side outputs by tag, and its counters once per bundle."""
 
     def __init__(self, label: str, stage: Stage) -> None:
-        self.label, self.stage = label, stage
+        self.label, self.stage, self.launched = label, stage, Launched.here()
 
     def setup(self) -> None:
+        self.launched.enter()
         self.stage.setup()
 
     def start_bundle(self) -> None:
@@ -68,6 +70,10 @@ def typed(collection: Any) -> Any:
     return collection
 
 
+def _same(item: Any) -> Any:
+    return item
+
+
 class BeamRunner(Runner):
     """The graph as transforms of a Beam pipeline, each labelled with words."""
 
@@ -100,4 +106,7 @@ class BeamRunner(Runner):
 
     def flatten(self, label: str, collections: Sequence[Any]) -> Any:
         self.labels.append(label)
-        return tuple(collections) | label >> beam.Flatten()
+        # Beam's job servers of Flink and Spark break on a flatten whose input another transform reads too (apache/beam#34647): each input gets a
+        # step of its own, which is fused into what comes before.
+        own = [typed(one | f"{label}, part {number}" >> beam.Map(_same)) for number, one in enumerate(collections, 1)]
+        return tuple(own) | label >> beam.Flatten()
