@@ -44,7 +44,7 @@ from dialmill.pipelines.stages.difficulty import MeasureDifficulty
 from dialmill.pipelines.stages.insert_turns import InsertTurns
 from dialmill.pipelines.stages.join_tokens import JoinTokens
 from dialmill.pipelines.stages.logs import GatherNames, JoinLogs
-from dialmill.pipelines.stages.overlap import CompareBand, CountPairs, SignRecords
+from dialmill.pipelines.stages.overlap import CompareBand, SignRecords
 from dialmill.pipelines.stages.perturb import Perturb
 from dialmill.pipelines.stages.read import Contribute, JoinAndParse, ReadFile
 from dialmill.pipelines.stages.release import Release
@@ -136,14 +136,13 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     both = {tag: runner.flatten(f"all {tag}s", [made.tagged[tag], tested.tagged[tag]]) for tag in ("record", "band")}
     finished = job.benchmark.finish(runner, job, folder, both["record"])
 
-    pairs = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", both["band"]))
-    overlap = runner.apply("count overlaps", CountPairs(), runner.group("each pair once", pairs.main))
+    overlap = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", both["band"]))
 
     writing = [one for one in (read, parsed, made, tested, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
 
-    counting = (read, parsed, made, chosen, tested, *finished, pairs, overlap, parts)
+    counting = (read, parsed, made, chosen, tested, *finished, overlap, parts)
     counters = runner.flatten("all counters", [one.counters for one in counting] + side_counters)
     runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
 

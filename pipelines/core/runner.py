@@ -14,7 +14,7 @@ from dialmill.pipelines.core.stage import Stage
 
 
 class Combiner(Protocol):
-    """Folds many items into one value; accumulators merge in any order."""
+    """Folds many items into one value; accumulators merge in any order, and one alone may be merged to be rid of what it needn't keep."""
 
     def create(self) -> Any: ...
     def add(self, state: Any, item: Any) -> Any: ...

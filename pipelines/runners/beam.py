@@ -60,6 +60,10 @@ class CombinerFn(beam.CombineFn):  # type: ignore[misc]
     def merge_accumulators(self, states: Iterable[Any]) -> Any:
         return self.combiner.merge(states)
 
+    def compact(self, state: Any) -> Any:
+        # Before it travels: merging leaves out what a combiner needn't keep.
+        return self.combiner.merge([state])
+
     def extract_output(self, state: Any) -> Any:
         return self.combiner.extract_output(state)
 

@@ -120,13 +120,15 @@ class KeepLowest:
             mine[:] = sorted(mine)[:number]
 
     def merge(self, states: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """All of them."""
+        """All of them, without what can't be chosen any more."""
         merged = self.create()
         for state in states:
             merged["wanted"] |= state["wanted"]
             merged["test"] |= set(state["test"])
             for name, places in state["places"].items():
                 self._keep(merged, name, map(tuple, places))
+        for name, places in merged["places"].items():
+            places[:] = sorted(places)[: merged["wanted"][name]]
         return merged
 
     def extract_output(self, state: dict[str, Any]) -> Bounds:

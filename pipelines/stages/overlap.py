@@ -1,23 +1,26 @@
 """Overlap between splits: dialogues with the same words, and with nearly the same.
 
 Near copies are found by min-hashing word trigrams (one-permutation hashing: Li, Owen and Zhang, NIPS 2012) in bands, then by the share of equal
-minima, an estimate of the Jaccard similarity; no pair of dialogues is compared that has no band in common.
+minima, an estimate of the Jaccard similarity; no pair of dialogues is compared that has no band in common. Dialogues with one signature are one
+thing with a number for each split, and the pairs of a split with itself are never looked at: copies cost no more than one dialogue.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
-import msgspec
-from dialmill.pipelines.core.counters import Counters, total_packed
+import numpy as np
+from dialmill.pipelines.core.counters import SHORTFALL, Counters, total_packed
 from dialmill.pipelines.core.stage import Item, Stage
 from dialmill.pipelines.runners.plain import PlainRunner
 from dialmill.pipelines.stages.items import DialogueRecords
 from dialmill.pipelines.stages.split import SPLITS, fingerprint
 from dialmill.schemas import Dialogue
+from numpy.typing import NDArray
 
 _BINS = 32
 _ROWS = 4
@@ -25,12 +28,15 @@ _EMPTY = 0xFFFFFFFF
 _NOTHING = (_EMPTY,) * _ROWS
 #: Two dialogues are near copies from this share of equal minima.
 NEAR = 0.8
+#: Different dialogues of one band that are compared with each other, at most: some 300 million pairs, a minute or two.
+MOST = 25_000
+_BAND = struct.Struct(f">{_ROWS}I")
+_PACKED = struct.Struct(f">BI{_BINS}I")
 
 
-class Signature(msgspec.Struct, array_like=True, frozen=True):
-    """What the comparison needs of a dialogue."""
+class Signature(NamedTuple):
+    """What the comparison needs of a dialogue: its split, a hash of its words, and the minima of its trigrams."""
 
-    source_id: str
     split: str
     exact: int
     minima: tuple[int, ...]
@@ -48,17 +54,17 @@ def signature(dialogue: Dialogue, split: str) -> Signature:
         if value < minima[place]:
             minima[place] = value
         previous, last = last, word
-    return Signature(dialogue.source_id, split, crc32(text.encode("utf-8", "surrogatepass")), tuple(minima))
+    return Signature(split, crc32(text.encode("utf-8", "surrogatepass")), tuple(minima))
 
 
 def banded(sig: Signature) -> Iterable[Item]:
     """The signature under the key of each of its bands."""
-    packed = msgspec.msgpack.encode(sig)
+    packed = _PACKED.pack(SPLITS.index(sig.split), sig.exact, *sig.minima)  # type: ignore[arg-type]
     for start in range(0, _BINS, _ROWS):
         band = sig.minima[start : start + _ROWS]
         # A short dialogue leaves most bins empty; what it lacks is no likeness.
         if band != _NOTHING:
-            yield f"{start} {band}", packed
+            yield f"{start:02}{_BAND.pack(*band).hex()}", packed
 
 
 class SignRecords(Stage):
@@ -79,42 +85,97 @@ def likeness(one: Signature, other: Signature) -> float:
 
 
 class CompareBand(Stage):
-    """Pairs of dialogues of different splits that share a band and are equal or nearly so."""
+    """Counts the pairs of dialogues of different splits that share a band and are equal or nearly so. A pair that shares several bands is counted
+    with the first of them, so that each counts once."""
 
     tags = ()
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        members = sorted((msgspec.msgpack.decode(value, type=Signature) for value in element[1]), key=lambda sig: (sig.split, sig.source_id))
-        if len({sig.split for sig in members}) < 2:
-            return
-        for one, other in combinations(members, 2):
-            if one.split == other.split:
-                continue
-            if one.exact == other.exact and one.minima == other.minima:
-                kind = "exact"
-            elif likeness(one, other) >= NEAR:
-                kind = "near"
-            else:
-                continue
-            first, second = sorted((one, other), key=lambda sig: SPLITS.index(sig.split))
-            yield "main", (f"{first.split}/{second.split}\t{kind}\t{first.source_id}\t{second.source_id}", b"")
-
-
-class CountPairs(Stage):
-    """Each pair once, however many bands it shares."""
-
-    tags = ()
-
-    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        pair, kind, _, _ = element[0].split("\t", 3)
-        self.counters.add(Counters(overlap={pair: {kind: 1}}))
+        numbers: dict[bytes, list[int]] = {}
+        seen = [False] * len(SPLITS)
+        for value in element[1]:
+            mine = numbers.setdefault(value[1:], [0] * len(SPLITS))
+            mine[value[0]] += 1
+            seen[value[0]] = True
+        if sum(seen) < 2:
+            return ()
+        start = int(element[0][:2])
+        self._count_copies(numbers, start)
+        if len(numbers) > MOST:
+            # The signatures are hashes, so that the first ones are a random choice, the same on every runner.
+            numbers = {key: numbers[key] for key in sorted(numbers)[:MOST]}
+            self.counters.note(
+                f"{SHORTFALL}overlap: of dialogues with words in common, {MOST:,} of each group were compared: there are at least as many near copies"
+            )
+        if len(numbers) > 1:
+            self._count_near(sorted(numbers.items(), key=lambda item: (_home(item[1]), item[0])), start)
         return ()
+
+    def _add(self, pairs: dict[tuple[int, int], int], kind: str) -> None:
+        for (one, other), number in pairs.items():
+            if number:
+                self.counters.add(Counters(overlap={f"{SPLITS[one]}/{SPLITS[other]}": {kind: number}}))
+
+    def _count_copies(self, numbers: dict[bytes, list[int]], start: int) -> None:
+        """Pairs with one signature: each of one split with each of another."""
+        for key, mine in numbers.items():
+            if sum(map(bool, mine)) > 1 and start == _first_band(_minima([key])[:, 0]):
+                self._add({(one, other): mine[one] * mine[other] for one, other in combinations(range(len(SPLITS)), 2)}, "exact")
+
+    def _count_near(self, members: list[tuple[bytes, list[int]]], start: int) -> None:
+        """Pairs with two signatures that are like enough. `members` are in the order of their `_home`: those of one split stand together, and are not
+        compared with each other."""
+        minima = _minima([key for key, _ in members])
+        numbers = np.array([mine for _, mine in members], dtype=np.int64)
+        homes = np.array([_home(mine) for _, mine in members])
+        alone = {home: int(np.searchsorted(homes, home, side="right")) for home in range(len(SPLITS))}
+        pairs = dict.fromkeys(combinations(range(len(SPLITS)), 2), 0)
+        for at in range(len(members) - 1):
+            first = max(at + 1, alone.get(int(homes[at]), 0))
+            if first == len(members):
+                continue
+            near = first + np.flatnonzero(_near(minima[:, first:], minima[:, at], start))
+            if not len(near):
+                continue
+            sums, mine = numbers[near].sum(axis=0), numbers[at]
+            for one, other in pairs:
+                pairs[one, other] += int(mine[one] * sums[other] + mine[other] * sums[one])
+        self._add(pairs, "near")
+
+
+def _home(numbers: list[int]) -> int:
+    """The one split that a signature's dialogues are of, or a number above all splits."""
+    there = [split for split, number in enumerate(numbers) if number]
+    return there[0] if len(there) == 1 else len(SPLITS)
+
+
+def _minima(keys: list[bytes]) -> NDArray[np.uint32]:
+    """The minima of packed signatures, (bins, signatures)."""
+    packed = np.frombuffer(b"".join(keys), dtype=">u4").reshape(len(keys), 1 + _BINS)
+    return np.ascontiguousarray(packed[:, 1:].T.astype(np.uint32))
+
+
+def _first_band(minima: NDArray[np.uint32]) -> int:
+    """Where the first band of a signature begins that isn't empty."""
+    return int(np.flatnonzero((minima != _EMPTY).reshape(-1, _ROWS).any(axis=1))[0]) * _ROWS
+
+
+def _near(others: NDArray[np.uint32], one: NDArray[np.uint32], start: int) -> NDArray[np.bool_]:
+    """Which of several signatures, (bins, signatures), are near copies of one and share no band with it before the one that begins at `start`."""
+    equal = others == one[:, None]
+    empty = one == _EMPTY
+    same = np.add.reduce(equal[~empty], axis=0, dtype=np.uint8)
+    filled = _BINS - np.add.reduce(equal[empty], axis=0, dtype=np.uint8)
+    near: NDArray[np.bool_] = same / filled >= NEAR
+    for before in range(0, start, _ROWS):
+        if not empty[before : before + _ROWS].all():
+            near &= ~equal[before : before + _ROWS].all(axis=0)
+    return near
 
 
 def measure(signatures: Iterable[Signature]) -> dict[str, dict[str, int]]:
     """The overlap between splits, by pair of splits and kind, of dialogues at hand."""
     runner = PlainRunner()
     bands = runner.group("", [band for one in signatures for band in banded(one)])
-    pairs = runner.group("", runner.apply("", CompareBand(), bands).main)
-    counters = total_packed(data for _, data in runner.apply("", CountPairs(), pairs).counters)
+    counters = total_packed(data for _, data in runner.apply("", CompareBand(), bands).counters)
     return {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())}

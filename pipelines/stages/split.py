@@ -188,7 +188,7 @@ class SplitPlanner:
         return nsmallest(size, places)
 
     def merge(self, states: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """The sum of accumulators."""
+        """The sum of accumulators, without the places that no bound can depend on any more."""
         merged = self.create()
         for state in states:
             for outer in ("have", "named", "counts"):
@@ -200,10 +200,14 @@ class SplitPlanner:
             for group, kinds in state["low"].items():
                 for kind, places in kinds.items():
                     kept = merged["low"].setdefault(group, {}).setdefault(kind, [])
-                    kept.extend(places)
-                    size = self.recipe.size(kind.split()[1], group)
-                    if size and len(kept) > 4 * size + 64:
-                        kept[:] = self._first(size, kind, kept)
+                    kept.extend(map(tuple, places))
+        for group, kinds in merged["low"].items():
+            for kind, kept in kinds.items():
+                size = self.recipe.size(kind.split()[1], group)
+                if size:
+                    kept[:] = self._first(size, kind, kept)
+        if self.recipe.limit:
+            merged["sample"] = nsmallest(self.recipe.limit, merged["sample"])
         return merged
 
     def extract_output(self, state: dict[str, Any]) -> Layout:

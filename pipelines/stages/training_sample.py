@@ -133,12 +133,12 @@ class GatherSample:
             mine[:] = _first_turns(mine)
 
     def merge(self, states: Iterable[dict[bool, list[Any]]]) -> dict[bool, list[Any]]:
-        """All of them."""
+        """All of them, without what can't be learned from any more."""
         merged = self.create()
         for state in states:
             for test, some in state.items():
                 self._extend(merged, test, some)
-        return merged
+        return {test: _first_turns(some) for test, some in merged.items()}
 
     def extract_output(self, state: dict[bool, list[Any]]) -> Sample:
         """The dialogues to learn from."""

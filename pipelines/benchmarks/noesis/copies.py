@@ -133,22 +133,30 @@ class SendBands(Stage):
 
 
 class CompareCopies(Stage):
-    """Pairs of a watched conversation and a training one in one band that are at least `limit` alike."""
+    """The training conversation in its band that each watched one is most like, where the two are at least `limit` alike. Conversations with the same
+    trigrams are compared once."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        members = sorted((msgspec.msgpack.decode(value, type=_Member) for value in element[1]), key=lambda one: (one.split, one.source_id))
-        grams = [np.frombuffer(one.grams, np.uint32) for one in members]
-        training = [at for at, one in enumerate(members) if one.split == "train"]
-        for at, one in enumerate(members):
+        training: dict[bytes, str] = {}
+        watched: dict[bytes, list[str]] = {}
+        for value in element[1]:
+            one = msgspec.msgpack.decode(value, type=_Member)
             if one.split == "train":
-                continue
-            for other in training:
-                alike = likeness(grams[at], grams[other])
-                if alike >= self.limit:
-                    yield "main", (one.source_id, msgspec.msgpack.encode(Copy(one.source_id, members[other].source_id, round(alike, 4))))
+                training[one.grams] = min(one.source_id, training.get(one.grams, one.source_id))
+            else:
+                watched.setdefault(one.grams, []).append(one.source_id)
+        others = [(np.frombuffer(data, np.uint32), train_id) for data, train_id in training.items()]
+        for data, names in watched.items():
+            grams = np.frombuffer(data, np.uint32)
+            # What two sets share is no larger than the smaller: very unlike sizes need no look.
+            fitting = [(likeness(grams, one), name) for one, name in others if min(len(one), len(grams)) >= self.limit * max(len(one), len(grams))]
+            best = min(((-round(alike, 4), name) for alike, name in fitting if alike >= self.limit), default=None)
+            if best is not None:
+                for name in names:
+                    yield "main", (name, msgspec.msgpack.encode(Copy(name, best[1], -best[0])))
 
 
 class GatherCopies:

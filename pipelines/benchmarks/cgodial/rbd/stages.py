@@ -55,8 +55,8 @@ class Responses:
         merged: dict[str, list[tuple[int, str, str]]] = {}
         for state in states:
             for split, some in state.items():
-                merged.setdefault(split, []).extend(some)
-        return merged
+                merged.setdefault(split, []).extend(map(tuple, some))
+        return {split: nsmallest(_POOL, some) for split, some in merged.items()}
 
     def extract_output(self, state: dict[str, list[tuple[int, str, str]]]) -> dict[str, list[tuple[str, str]]]:
         """(source id, response) by split, in the order of their numbers."""
