@@ -311,7 +311,7 @@ class TurnPerturber(Perturber):
         return made.turns, made.skipped
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
-        locator = Locator(dialogue)
+        locator = Locator.of(dialogue)
         step = self.step
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from dialmill.perturbers.core import protected
 from dialmill.perturbers.core import tokens as tokenisation
@@ -153,10 +153,31 @@ def merge(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(merged)
 
 
+#: Dialogues whose locators are kept for the next perturber: a source, and what the steps of a chain make of it.
+_SHARED = 4
+
+
 class Locator:
-    """An index over the surface forms of every value of one dialogue; built once, then quick for each turn."""
+    """An index over the surface forms of every value of one dialogue; built once, then quick for each turn.
+
+    `Locator.of` gives the one that another perturber of the same dialogue has built: every suite of a run looks at the same dialogue.
+    """
+
+    #: The last locators made, the newest first; replaced as a whole, so that threads may share it.
+    _last: ClassVar[tuple[Locator, ...]] = ()
+
+    @classmethod
+    def of(cls, dialogue: Dialogue) -> Locator:
+        """The locator of a dialogue (of this very object, which is immutable), built if it isn't among those made last."""
+        last = cls._last
+        if last and last[0].dialogue is dialogue:
+            return last[0]
+        found = next((one for one in last if one.dialogue is dialogue), None) or cls(dialogue)
+        cls._last = (found, *[one for one in last if one is not found][: _SHARED - 1])
+        return found
 
     def __init__(self, dialogue: Dialogue) -> None:
+        self._views: dict[int, View] = {}
         self.dialogue = dialogue
         self.language = language = dialogue.language
         turns = dialogue.turns
@@ -215,6 +236,15 @@ class Locator:
 
     def view(self, turn: Turn) -> View:
         """The view of a turn of this dialogue, or of a perturbed copy of one."""
+        place, turns = turn.turn, self.dialogue.turns
+        if not (0 <= place < len(turns) and turns[place] is turn):
+            return self._view(turn)
+        found = self._views.get(place)
+        if found is None:
+            found = self._views[place] = self._view(turn)
+        return found
+
+    def _view(self, turn: Turn) -> View:
         text = turn.utterance
         units = Cut(text, self.language)
         located: list[Located] = []

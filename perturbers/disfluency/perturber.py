@@ -124,7 +124,7 @@ class Disfluency(TurnPerturber):
         if made.turns != dialogue.turns:
             return made
         # A variant that is its source to the letter is none: the first turn in seeded random order that takes a disfluency gets one.
-        locator = Locator(dialogue)
+        locator = Locator.of(dialogue)
         fluent = [skip.turn for skip in made.skipped if skip.reason == "stays_fluent"]
         Rng(seed, self.step, dialogue.source_id, "first", variant).shuffle(fluent)
         for number in fluent:

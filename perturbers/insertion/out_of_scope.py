@@ -131,7 +131,7 @@ class OutOfScope(DialoguePerturber):
         if not places:
             return untouched(dialogue, "no_place")
         count = 1 + rng.below(self.most)
-        locator = Locator(dialogue)
+        locator = Locator.of(dialogue)
         said = {turn.utterance.casefold() for turn in dialogue.turns}
         inserted: dict[int, list[Pair]] = {}
         for gap in rng.sample(places, count):

@@ -93,7 +93,7 @@ class Questions(DialoguePerturber):
         if not places:
             return untouched(dialogue, "no_place")
         wanted = 1 + rng.below(self.most)
-        locator = Locator(dialogue)
+        locator = Locator.of(dialogue)
         asked = [turn.utterance for turn in dialogue.turns if turn.speaker == "user"]
         slots = {act.slot for turn in dialogue.turns for act in turn.acts if act.slot and len(act.slot) > 1}
         inserted: dict[int, list[Pair]] = {}

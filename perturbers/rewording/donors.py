@@ -60,7 +60,7 @@ class DonorPool(Pool):
 
     def entries(self, dialogue: Dialogue) -> Iterable[tuple[str, bytes]]:
         origin = Origin(dialogue.source_id, fingerprint(dialogue))
-        locator = Locator(dialogue)
+        locator = Locator.of(dialogue)
         for place, turn in enumerate(dialogue.turns):
             if turn.speaker != "user":
                 continue

@@ -232,7 +232,7 @@ class _Job:
 
     def __init__(self, dialogue: Dialogue, donors: Donors | None, composing: bool = False) -> None:
         self._dialogue, self._donors, self._composing = dialogue, donors, composing
-        self._locator = Locator(dialogue)
+        self._locator = Locator.of(dialogue)
         self._copies = fingerprint(dialogue) if donors is not None else 0
         self._views: dict[int, View] = {}
         #: The places of the user turns.

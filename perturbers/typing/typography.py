@@ -53,7 +53,7 @@ class Typography(Perturber):
     languages: ClassVar[frozenset[str]] = frozenset({"en"})
 
     def change(self, dialogue: Dialogue, seed: int, variant: int) -> tuple[tuple[Turn, ...], tuple[SkippedTurn, ...]]:
-        locator = Locator(dialogue)
+        locator = Locator.of(dialogue)
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
         for turn in dialogue.turns:

@@ -206,3 +206,16 @@ def test_composed_and_decomposed_letters_are_the_same(text: str, language: str) 
             shown = text.format(written)
             found = find_span(shown, f"caf{labelled} inn", "name", language)
             assert found is not None and shown[found[0] : found[1]] == f"caf{written} inn"
+
+
+def test_perturbers_of_one_dialogue_share_its_index_and_views() -> None:
+    made = dialogue("i want a cheap hotel", price="cheap")
+    locator = Locator.of(made)
+    assert Locator.of(made) is locator and locator.view(made.turns[0]) is locator.view(made.turns[0])
+    copy = made.turns[0].replace(utterance="i want a hotel that is cheap")
+    assert locator.view(copy).turn is copy, "a perturbed copy of a turn is looked at for itself"
+    equal = made.replace(dialogue_id="other")
+    assert Locator.of(equal) is not locator, "another object, whose labels may be others"
+    for number in range(5):
+        Locator.of(made.replace(dialogue_id=str(number)))
+    assert Locator.of(made) is not locator, "few are kept"
