@@ -28,6 +28,13 @@ INSERTED = "inserted"
 OOS = "oos"
 #: The label of a user turn whose spans programs read, as the tools of an agent do: while values are protected they stay to the byte, capitals too.
 GUARDED = "guarded"
+#: What labels begin with that name an object which a turn is about, or may be about, by its id in the scene ("object:45"). They are no classes.
+OBJECT, CANDIDATE_OBJECT = "object:", "candidate_object:"
+
+
+def class_labels(labels: Iterable[str]) -> list[str]:
+    """The labels of a turn that a system could tell as classes, sorted: not that it was inserted, and not which objects it is about."""
+    return sorted({label for label in labels if label != INSERTED and not label.startswith((OBJECT, CANDIDATE_OBJECT))})
 
 
 R = TypeVar("R", bound="Record")

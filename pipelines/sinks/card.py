@@ -15,7 +15,7 @@ from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.
-_STRICTNESS = ("CC0", "MIT", "Apache-2.0", "BSD", "CC BY 3.0", "CC BY 4.0", "CDLA-Sharing-1.0", "CC BY-SA 4.0", "CC BY-NC 4.0")
+_STRICTNESS = ("CC0", "MIT", "Apache-2.0", "BSD", "CC BY 3.0", "CC BY 4.0", "CDLA-Sharing-1.0", "CC BY-SA 4.0", "CC BY-NC 4.0", "CC BY-NC-SA 4.0")
 #: How much of a file of records is looked at for their languages.
 _LOOKED_AT = 1 << 20
 _LANGUAGE = re.compile(rb'"language":"(\w+)"')
@@ -27,6 +27,7 @@ _HUB_NAMES = {
     "CC BY 4.0": "cc-by-4.0",
     "CC BY-SA 4.0": "cc-by-sa-4.0",
     "CC BY-NC 4.0": "cc-by-nc-4.0",
+    "CC BY-NC-SA 4.0": "cc-by-nc-sa-4.0",
 }
 
 

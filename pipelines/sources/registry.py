@@ -27,6 +27,7 @@ _BUILT_IN = {
     "reminder": "reminder:Reminder",
     "risawoz": "risawoz:RiSAWOZ",
     "sgd": "sgd:SchemaGuided",
+    "simmc": "simmc:Simmc",
     "taskmaster": "taskmaster:Taskmaster",
     "tau2": "tau2:Tau2",
     "transcript": "transcript:Transcript",

@@ -17,7 +17,7 @@ from dialmill.pipelines.core.stage import Item, Stage
 from dialmill.pipelines.stages.items import ParsedDialogue
 from dialmill.pipelines.stages.split import Fact, Layout
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import INSERTED
+from dialmill.schemas.dialogue import class_labels
 
 #: Dialogues of each domain and each label, at least.
 LEAST = 5
@@ -47,7 +47,7 @@ def counts_for(dialogue: Dialogue, labels: bool) -> list[str]:
     """The domains of a dialogue, and the labels of its user turns where these are classes."""
     found = {f"domain {name}" for name in dialogue.domains}
     if labels:
-        found.update(f"label {label}" for turn in dialogue.turns if turn.speaker == "user" for label in turn.labels if label != INSERTED)
+        found.update(f"label {label}" for turn in dialogue.turns if turn.speaker == "user" for label in class_labels(turn.labels))
     return sorted(found)
 
 

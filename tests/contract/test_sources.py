@@ -58,6 +58,16 @@ class TestCrossWOZ(SourceContract):
     dialogues = 20
 
 
+class TestSimmc(SourceContract):
+    name = "simmc"
+    corpus = DATA / "simmc"
+    dialogues = 30
+
+    def holds(self, dialogue: Dialogue) -> None:
+        super().holds(dialogue)
+        assert all(turn.payload is not None for turn in dialogue.turns if turn.speaker == "user")
+
+
 class TestTaskmaster(SourceContract):
     name = "taskmaster"
     corpus = DATA / "taskmaster"

@@ -9,7 +9,7 @@ import msgspec
 from dialmill.pipelines.baselines.ontology import Slot, canonical
 from dialmill.pipelines.baselines.panel.seen import LABEL, UPDATE, Guess, Task
 from dialmill.pipelines.core.errors import InputError
-from dialmill.schemas.dialogue import INSERTED
+from dialmill.schemas.dialogue import class_labels
 from dialmill.schemas.records import validate_line
 
 
@@ -40,7 +40,7 @@ def given_guesses(given: Mapping[int, Prediction], found: Sequence[Task]) -> tup
             update = {slot: value for slot, value in now.items() if state.get(slot) != value}
             state = now
             joint += now.keys() == task.right.after.keys() and all(now[slot] in values for slot, values in task.right.after.items())
-        label = "|".join(sorted(set(said.labels) - {INSERTED})) if said.labels is not None else ""
+        label = "|".join(class_labels(said.labels)) if said.labels is not None else ""
         guesses[task.turn] = Guess(update, frozenset(), label)
     states = any(one.state is not None for one in given.values())
     labels = any(one.labels is not None for one in given.values())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dialmill.pipelines.baselines.ontology import Slot, canonical, silent
 from dialmill.schemas import Dialogue, Turn
-from dialmill.schemas.dialogue import INSERTED
+from dialmill.schemas.dialogue import class_labels
 
 #: The value of each slot.
 State = dict[Slot, str]
@@ -67,7 +67,7 @@ class Task(NamedTuple):
 
 def turn_class(turn: Turn) -> str:
     """The labels of a turn as one class, "" for none."""
-    return "|".join(sorted(set(turn.labels) - {INSERTED}))
+    return "|".join(class_labels(turn.labels))
 
 
 def accepted(turn: Turn) -> Accepted:
