@@ -237,7 +237,8 @@ def _frames(entry: Mapping[str, Any], annotated: str, beliefs: str, where: str) 
     given = entry.get(annotated)
     if isinstance(given, dict) and given:
         return [_frame(given, f"{where}.{annotated}")]
-    return [_old_frame(one, f"{where}.{beliefs}[{at}]") for at, one in enumerate(take_if(entry, beliefs, list, where) or [])]  # type: ignore[arg-type]
+    old: list[Any] = take_if(dict(entry), beliefs, list, where) or []
+    return [_old_frame(one, f"{where}.{beliefs}[{at}]") for at, one in enumerate(old)]
 
 
 def _frame(given: dict[str, Any], where: str) -> Frame:
