@@ -15,7 +15,7 @@ GATHERED = b"*"
 
 
 class MessageSource(Source):
-    """A source of chat logs, in which the messages of many conversations alternate: a "dialogue" piece is a whole log."""
+    """A source of chat logs, in which the messages of many conversations alternate: a "dialogue" piece is a whole log, or one of its `parts`."""
 
     @abstractmethod
     def read(self, source_id: str, pieces: Sequence[Piece]) -> tuple[Log, list[tuple[int, int]] | None]:
@@ -24,6 +24,10 @@ class MessageSource(Source):
         Raises:
             RecordError: this log can't be used (line_counts_differ, bad_links).
         """
+
+    def parts(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        """Which of the "dialogue" pieces of one name are parts of one log, in their order; the others repeat a log that is there."""
+        return pieces[:1]
 
     @abstractmethod
     def messages(self, source_id: str, pieces: Sequence[Piece]) -> list[Message]:

@@ -115,18 +115,21 @@ class JoinLogs(Stage):
         assert isinstance(source, MessageSource)
         read = self.counters.stage("read")
         read.entered += len(logs)
-        for piece in logs[1:]:
-            kept = f"kept: {self.inputs[first.file].shown}"
-            yield self._reject("read", RecordError("duplicate_id", kept), piece, name)
-        mine = [piece for piece in pieces if piece is first or piece.kind != "dialogue"]
+        parts = source.parts([piece._replace(data=decompress(piece.data)) for piece in logs if self.inputs[piece.file].source == source.name])
+        mine = {(piece.file, piece.index) for piece in parts}
+        for piece in logs:
+            if piece[1:3] not in mine:
+                yield self._reject("read", RecordError("duplicate_id", f"kept: {self.inputs[first.file].shown}"), piece, name)
+        rest = [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in pieces if piece.kind != "dialogue"]
         try:
-            log, annotated = source.read(name, [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine])
+            log, annotated = source.read(name, [*parts, *rest])
             if self.recipe.links == "annotated" and annotated is None:
                 raise RecordError("not_annotated", "there is no NAME.annotation.txt beside this log; links=predicted does without")
         except RecordError as error:
-            yield self._reject("read", error, first, name)
+            for piece in parts:
+                yield self._reject("read", error, piece, name)
             return
-        read.out += 1
+        read.out += len(parts)
         yield from self._count_lines(log, first)
         links, sure = (annotated or [], {}) if self.recipe.links == "annotated" else predicted(log, self.recipe.model)
         if annotated and self.recipe.links != "annotated":
