@@ -193,8 +193,7 @@ def _exported(name: str, content: Any) -> tuple[Log, list[tuple[int, int]] | Non
     places = {one.name: at for at, one in enumerate(said)}
     start = int(said[0].time // 86400) * 1440 if said else 0
     lines = tuple(
-        LogLine(at, one.kind, "" if one.kind == "system" else one.nick, one.text, int(one.time // 60) - start)
-        for at, one in enumerate(said)
+        LogLine(at, one.kind, "" if one.kind == "system" else one.nick, one.text, int(one.time // 60) - start) for at, one in enumerate(said)
     )
     links = sorted(
         {(places[one.answers], at) for at, one in enumerate(said) if one.answers in places and places[one.answers] < at}, key=lambda pair: pair[::-1]

@@ -323,12 +323,18 @@ def entities_by_slot(step: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     entities = [one for match in _ENTITY.finditer(text) for one in _entities(match, "user")] if isinstance(text, str) else []
     for entity in (*entities, *(placed if isinstance(placed, list) else ())):
         if isinstance(entity, dict) and isinstance(entity.get("entity"), str):
-            found.setdefault(_slot(entity), {key: entity[key] for key in ("entity", "role", "group") if isinstance(entity.get(key), str)})
+            found.setdefault(_slot(entity), {key: str(entity[key]) for key in ("entity", "role", "group") if _is_name(entity.get(key))})
     return found
 
 
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
+
+
 def _slot(entity: Mapping[str, Any]) -> str:
-    return "-".join(str(entity[key]).strip().lower() for key in ("entity", "role") if entity.get(key))
+    """What an entity is called as a slot: its name, role and group, for two groups of one message have two sizes, say."""
+    marks = {"entity": "", "role": "-", "group": "#"}
+    return "".join(mark + str(entity[key]).strip().lower() for key, mark in marks.items() if _is_name(entity.get(key)))
 
 
 def _claim(entity: Mapping[str, Any], surface: str, start: int, synonyms: Mapping[str, Any], where: str) -> Claim:

@@ -76,3 +76,21 @@ def test_a_turn_of_a_story_that_is_an_example_too_is_read_once(tmp_path: Path) -
     ]
     read = [one.source_id for one in dm.read(folder / "typos")]
     assert set(repeated) == set(read) and len(read) == len(set(read)) < len(repeated)
+
+
+def test_roles_and_groups_of_entities_are_kept_apart(tmp_path: Path) -> None:
+    sizes = """a [large]{"entity": "size", "group": "1"} pizza, a [small]{"entity": "size", "group": 2} one"""
+    text = sizes + """, to [Ely]{"entity": "city", "role": "to"} from [York]{"entity": "city", "role": "from"}"""
+    (tmp_path / "nlu.yml").write_text(f'version: "3.1"\nnlu:\n- intent: order\n  examples: |\n    - {text}\n', "utf-8")
+    folder = exported(tmp_path / "nlu.yml", tmp_path / "out", "--with", "typos:rate=0.2")
+    for one in (next(dm.read(tmp_path / "nlu.yml")), next(dm.read(folder / "standard"))):
+        assert {state.slot: state.values for state in one.turns[0].state} == {
+            "size#1": ("large",),
+            "size#2": ("small",),
+            "city-to": ("Ely",),
+            "city-from": ("York",),
+        }
+    written = str(yaml.safe_load((folder / "standard" / "test" / "nlu.yml").read_text("utf-8"))["nlu"])
+    assert [written.count(part) for part in ('"group": "1"', '"group": "2"', '"role": "to"', '"role": "from"')] == [1, 1, 1, 1]
+    domain = yaml.safe_load((folder / "standard" / "domain.yml").read_text("utf-8"))
+    assert domain["entities"] == [{"city": {"roles": ["from", "to"]}}, {"size": {"groups": ["1", "2"]}}]

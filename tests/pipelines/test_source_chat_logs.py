@@ -93,7 +93,7 @@ def _discord(number: int, who: str, text: str, kind: str = "Default", answers: i
 
 
 def _written(folder: Path) -> None:
-    """A Slack export with a thread over two days, what isn't said by anybody, and a picture; a Discord export with replies of both exporters' forms."""
+    """A Slack export with a thread over two days, what nobody says, and a picture; a Discord export with replies of both exporters' forms."""
     first = [
         _slack(0, "U1", "<@U1> has joined the channel", subtype="channel_join"),
         _slack(60, "U1", "how do i mount an iso? <@U3>", reply_count=4, edited={"user": "U1", "ts": "1738400065.0"}, **_thread(60)),
@@ -155,7 +155,8 @@ def test_the_days_of_a_channel_are_one_log(tmp_path: Path) -> None:
 
 _APART = {
     "weechat": "2025-02-01 23:50:00\tann\thi all\n2025-02-04 23:55:00\tbob\thi\n2025-02-04 23:40:00\tann\tre\n",
-    "irssi, told at its head": "--- Log opened Sat Feb 01 23:50:00 2025\n23:50 < ann> hi\n--- Day changed Sun Feb 02 2025\n--- Day changed Mon Feb 03 2025\n"
+    "irssi, told at its head": "--- Log opened Sat Feb 01 23:50:00 2025\n23:50 < ann> hi\n--- Day changed Sun Feb 02 2025\n"
+    "--- Day changed Mon Feb 03 2025\n"
     "--- Day changed Tue Feb 04 2025\n23:55 < bob> hi\n",
     "irssi, told later": "23:50 < ann> hi\n--- Day changed Tue Feb 04 2025\n--- Day changed Fri Feb 07 2025\n23:55 < bob> hi\n",
 }
