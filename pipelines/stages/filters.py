@@ -32,7 +32,7 @@ def refusal(dialogue: Dialogue, source: Source, recipe: Recipe, takes_carried: b
     if recipe.require_system_end and turns[-1].speaker != "system":
         return RecordError("ends_with_user", turns[-1].utterance)
     if recipe.clean:
-        found = fault(dialogue, recipe.clean)
+        found = fault(dialogue, recipe.clean, recipe.offensive_model, recipe.offensive_threshold)
         if found is not None:
             return found
     return _turn_by_turn(dialogue, recipe)

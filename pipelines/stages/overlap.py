@@ -42,29 +42,44 @@ class Signature(NamedTuple):
     minima: tuple[int, ...]
 
 
-def signature(dialogue: Dialogue, split: str) -> Signature:
-    """The minima of the hashed word trigrams (character trigrams where a language has no blanks) of a dialogue."""
-    text = fingerprint(dialogue)
-    words = list(text) if dialogue.language == "zh" else text.split()
-    minima = [_EMPTY] * _BINS
+def trigrams(text: str, language: str) -> Iterable[int]:
+    """The hashed word trigrams of a text (character trigrams where a language has no blanks), 32 bits each, in their order."""
     previous, last = "", ""
-    for word in words:
-        mixed = crc32(f"{previous} {last} {word}".encode("utf-8", "surrogatepass"))
+    for word in text if language == "zh" else text.split():
+        yield crc32(f"{previous} {last} {word}".encode("utf-8", "surrogatepass"))
+        previous, last = last, word
+
+
+def minima_of(hashes: Iterable[int]) -> tuple[int, ...]:
+    """The lowest hash in each bin."""
+    minima = [_EMPTY] * _BINS
+    for mixed in hashes:
         place, value = mixed % _BINS, mixed // _BINS
         if value < minima[place]:
             minima[place] = value
-        previous, last = last, word
-    return Signature(split, crc32(text.encode("utf-8", "surrogatepass")), tuple(minima))
+    return tuple(minima)
+
+
+def signature(dialogue: Dialogue, split: str) -> Signature:
+    """The minima of the hashed word trigrams of a dialogue."""
+    text = fingerprint(dialogue)
+    return Signature(split, crc32(text.encode("utf-8", "surrogatepass")), minima_of(trigrams(text, dialogue.language)))
+
+
+def bands(minima: tuple[int, ...]) -> Iterable[str]:
+    """The keys under which dialogues with these minima meet those that are like them."""
+    for start in range(0, _BINS, _ROWS):
+        band = minima[start : start + _ROWS]
+        # A short dialogue leaves most bins empty; what it lacks is no likeness.
+        if band != _NOTHING:
+            yield f"{start:02}{_BAND.pack(*band).hex()}"
 
 
 def banded(sig: Signature) -> Iterable[Item]:
     """The signature under the key of each of its bands."""
     packed = _PACKED.pack(SPLITS.index(sig.split), sig.exact, *sig.minima)  # type: ignore[arg-type]
-    for start in range(0, _BINS, _ROWS):
-        band = sig.minima[start : start + _ROWS]
-        # A short dialogue leaves most bins empty; what it lacks is no likeness.
-        if band != _NOTHING:
-            yield f"{start:02}{_BAND.pack(*band).hex()}", packed
+    for key in bands(sig.minima):
+        yield key, packed
 
 
 class SignRecords(Stage):

@@ -51,6 +51,18 @@ def test_many_shards_are_equal_on_every_engine(tmp_path: Path, monkeypatch: pyte
     assert hashes(tmp_path / "beam") == hashes(tmp_path / "plain")
 
 
+def test_near_copies_are_the_same_on_every_engine(tmp_path: Path) -> None:
+    inputs = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    text = (DATA / "transcript" / "desk.txt").read_text("utf-8")
+    inputs[0].write_text(text, "utf-8")
+    inputs[1].write_text(text.replace("# ", "# again-").replace("Customer: Thanks", "Customer: Thank you"), "utf-8")
+    settings = ("clean=duplicates", "hard_baselines=")
+    made = plain("splits", inputs, tmp_path / "plain", *settings)
+    assert sum(stage["rejected"].get("near_duplicate", 0) for stage in made["stages"]) > 1
+    build.run(build.make_job(benchmarks.load_recipe("splits", None, settings), [str(path) for path in reversed(inputs)], str(tmp_path / "beam")))
+    assert hashes(tmp_path / "beam", "dialogues") == hashes(tmp_path / "plain", "dialogues")
+
+
 def test_the_hash_seed_changes_nothing(raddle: Path, tmp_path: Path) -> None:
     done = spawn("build", "raddle", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--quiet", PYTHONHASHSEED="2")
     assert done == (0, "", "")

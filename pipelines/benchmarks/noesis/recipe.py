@@ -164,9 +164,10 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
         return size if size is None or split == "train" else size * len(self.groups)
 
     def startup_warnings(self) -> list[str]:
+        found = super().startup_warnings()
         if 5 in self.subtasks and not self.knowledge:
-            return ["subtask 5 has no knowledge: its examples are those of subtask 1 under another number; knowledge= names manual pages"]
-        return []
+            found.append("subtask 5 has no knowledge: its examples are those of subtask 1 under another number; knowledge= names manual pages")
+        return found
 
 
 @dataclass(frozen=True)
