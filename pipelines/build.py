@@ -123,7 +123,8 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
         else None
     )
     parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main), side=names)
-    dialogues, facts, dropped = parsed.main, parsed.tagged["fact"], []
+    dropped: list[Outputs] = []
+    dialogues, facts = parsed.main, parsed.tagged["fact"]
     if near_copies.CHECK in recipe.clean:
         dialogues, facts, dropped = near_copies.without_copies(runner, parsed, recipe.held_out_labels)
     layout = runner.combine("plan the splits", SplitPlanner(recipe), facts)
@@ -454,8 +455,8 @@ def describe(job: Job, options: Sequence[str] = ()) -> str:
     return "\n".join([recipe_text(job), "graph:", *(f"  {label}" for label in runner.labels)])
 
 
-def summary(made_manifest: dict[str, Any], output: str) -> str:
-    """What a run made, in a few lines."""
+def summary(made_manifest: dict[str, Any], output: str, reasons: bool = False) -> str:
+    """What a run made, in a few lines; with the `reasons` of the filters where asked for."""
     made = {item["path"]: item["records"] for item in made_manifest["outputs"]}
     lines = []
     for suite in made_manifest["recipe"]["suites"]:
@@ -463,6 +464,9 @@ def summary(made_manifest: dict[str, Any], output: str) -> str:
         lines.append(f"{suite}: {counts}")
     lines += filter(None, (manifest.located(made_manifest["notes"]), manifest.linked(made_manifest["notes"])))
     rejected = sum(sum(stage["rejected"].values()) for stage in made_manifest["stages"] if stage["name"] in ("read", "filter", "split"))
+    if reasons:
+        refused = next((stage["rejected"] for stage in made_manifest["stages"] if stage["name"] == "filter"), {})
+        lines += [f"  {number:,} {reason}" for reason, number in sorted(refused.items(), key=lambda item: (-item[1], item[0]))]
     lines.append(f"rejected: {rejected:,} (reasons in {output}/rejects and {output}/README.md)")
     lines.append(f"written: {output}")
     return "\n".join(lines)

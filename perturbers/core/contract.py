@@ -102,6 +102,8 @@ class Perturber(ABC):
     inserts: ClassVar[bool] = False
     #: Whether the variant is in another language: then names of domains and slots, values and words are all others.
     translates: ClassVar[bool] = False
+    #: Reasons for which a dialogue that stayed as it was is what was asked for: nothing in it was to be taken out. It is no variant that failed.
+    fine_unchanged: ClassVar[frozenset[str]] = frozenset()
     #: Options of earlier releases -> what they are called now.
     renamed: ClassVar[Mapping[str, str]] = {}
 
@@ -412,6 +414,15 @@ def _translates(perturber: Perturber) -> bool:
     return any(link.translates for link in (perturber.links if isinstance(perturber, Chain) else (perturber,)))
 
 
+def _fine_as_it_is(perturber: Perturber, steps: Sequence[Step]) -> bool:
+    """Whether a dialogue that no step changed is what was asked for all the same: nothing in it was to be taken out."""
+    links = perturber.links if isinstance(perturber, Chain) else (perturber,)
+    return all(
+        link.fine_unchanged and step.outcome == "skipped" and {skip.reason for skip in step.skipped} <= link.fine_unchanged
+        for link, step in zip(links, steps, strict=False)
+    )
+
+
 def draw_variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: int) -> Iterable[Variant | Skipped]:
     """`variants`, each with the events of its making."""
     # A translation of the labels alone has the words of its source, and isn't it.
@@ -421,6 +432,8 @@ def draw_variants(perturber: Perturber, dialogue: Dialogue, seed: int, count: in
         texts, steps = texts_of(made.record), made.record.lineage[len(dialogue.lineage) :]
         if texts not in seen and (texts != texts_of(dialogue) or any(step.outcome == "changed" for step in steps)):
             seen.add(texts)
+            yield made
+        elif variant == 0 and _fine_as_it_is(perturber, steps):
             yield made
         elif all(step.outcome == "skipped" for step in steps):
             reasons = {s.reason for step in steps for s in step.skipped}

@@ -44,8 +44,9 @@ class Redact(DialoguePerturber):
     region: Annotated[Literal["GB", "US", "CN"], Meta(description="where telephone numbers without a country's code are from")] = "GB"
 
     name: ClassVar[str] = "redact"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     relabels: ClassVar[bool] = True
+    fine_unchanged: ClassVar[frozenset[str]] = frozenset({"nothing_to_redact"})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,6 +21,7 @@ _BUILT_IN = {
         "cgodial-fbd": "cgodial.fbd.benchmark:CgodialFbd",
         "cgodial-rbd": "cgodial.rbd.benchmark:CgodialRbd",
         "cgodial-sbd": "cgodial.sbd.benchmark:CgodialSbd",
+        "clean": "plain.clean:Clean",
         "disentangle": "plain.disentangle:Disentangle",
         "cross-lingual": "cross_lingual.benchmark:CrossLingual",
         "disentanglement": "plain.disentanglement:Disentanglement",
@@ -35,7 +36,7 @@ _BUILT_IN = {
     }.items()
 }
 #: Those with a command of their own, and those that are scored and not built.
-COMMANDS = ("disentangle", "perturb")
+COMMANDS = ("clean", "disentangle", "perturb")
 SCORED_ONLY = ("cross-lingual", "disentanglement", "wer")
 
 REGISTRY: Registry[type[Benchmark]] = Registry("benchmark", "dialmill.benchmarks", _BUILT_IN, UsageError, (*COMMANDS, *SCORED_ONLY), Benchmark)

@@ -108,6 +108,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "build": Command("build", "build a benchmark from a corpus"),
     "perturb": Command("perturb", "make noisy variants of your own data"),
+    "clean": Command("clean", "keep the dialogues of a log that are fit for a benchmark, and say why the others are not"),
     "disentangle": Command("disentangle", "predict reply links and conversations of IRC logs"),
     "score": Command("score", "score predictions: official metrics, robustness, consistency"),
     "predict-baseline": Command("predict", "write the predictions of a light baseline, in the format that `score` reads"),

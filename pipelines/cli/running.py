@@ -1,4 +1,4 @@
-"""What the commands share that make an output folder: `build`, `perturb` and `disentangle`."""
+"""What the commands share that make an output folder: `build`, `perturb`, `clean` and `disentangle`."""
 
 from __future__ import annotations
 
@@ -67,8 +67,11 @@ def settings(options: argparse.Namespace) -> list[str]:
     return [*options.settings, *limit, *(f"{key}=true" for key in ("commercial", "keep_audio") if getattr(options, key))]
 
 
-def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[str]) -> int:
+def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[str], reasons: bool = False) -> int:
     """Carries a recipe out, or tells what would be done.
+
+    Args:
+        reasons: whether the summary tells why the filters refused dialogues.
 
     Raises:
         DialmillError: the input or the run is at fault.
@@ -97,5 +100,5 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
     manifest = build.run(job, beam_options, quiet=options.quiet)
     write_json(options, manifest)
     if not options.quiet and options.json_file != "-":
-        print(build.summary(manifest, options.output))
+        print(build.summary(manifest, options.output, reasons))
     return 0

@@ -24,8 +24,10 @@ from dialmill.pipelines.core.subsets import check_subsets
 from dialmill.pipelines.sinks.manifest import PRIVATE
 from dialmill.pipelines.stages.overlap import measure, signature
 from dialmill.pipelines.stages.split import SPLITS
-from dialmill.schemas.dialogue import STANDARD, Dialogue, decode
+from dialmill.schemas.dialogue import STANDARD, Dialogue, Step, decode
 from dialmill.schemas.validate import names, validate_file
+
+from dialmill import perturbers
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -209,7 +211,8 @@ class _Places:
                 problems.append(f"{path}: the source of {record.dialogue_id} is in {place} as well")
             # Where labels are held out, the lineage is in labels/.
             shows_lineage = not (held_out_labels and record.split == "test")
-            if suite != STANDARD and shows_lineage and not any(step.outcome == "changed" for step in record.lineage):
+            unchanged = not any(step.outcome == "changed" for step in record.lineage)
+            if suite != STANDARD and shows_lineage and unchanged and not any(map(_is_fine, record.lineage)):
                 problems.append(f"{path}: {record.dialogue_id} is no variant: nothing was changed")
         if split != "test_hard":
             problems += [f"{path}: {one} is in another file as well" for one in sorted(ids & self.ids)[:5]]
@@ -244,3 +247,12 @@ def _check_overlap(root: Path, manifest: dict[str, Any], findings: Findings) -> 
     if found != manifest["overlap"]:
         findings.problems.append(f"manifest.json: says the splits overlap by {manifest['overlap']}, they overlap by {found}")
     findings.checked.append("the overlap between splits is as the manifest says")
+
+
+def _is_fine(step: Step) -> bool:
+    """Whether a step left a dialogue as it was because nothing in it was to be taken out."""
+    try:
+        fine = perturbers.get(step.step.partition("@")[0]).fine_unchanged
+    except perturbers.OptionError:
+        return False  # no perturber's step
+    return bool(fine) and step.outcome == "skipped" and {skip.reason for skip in step.skipped} <= fine

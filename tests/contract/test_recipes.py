@@ -48,6 +48,11 @@ class TestPerturb(BenchmarkContract):
     settings = ("suites=standard,typos", "perturbations.typos=typos")
 
 
+class TestClean(BenchmarkContract):
+    name = "clean"
+    input = (DATA / "transcript",)
+
+
 class TestDisentangle(BenchmarkContract):
     name = "disentangle"
     input = (DATA / "ubuntu_irc",)

