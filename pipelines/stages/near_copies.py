@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from dialmill.pipelines.core.counters import SHORTFALL
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.stage import Item, Reject, Stage
 from dialmill.pipelines.stages.items import ParsedDialogue
@@ -21,6 +22,9 @@ from dialmill.pipelines.stages.split import SPLITS, fingerprint
 #: The value of the recipe's `clean` that asks for it.
 CHECK = "duplicates"
 REASON = "near_duplicate"
+#: Different dialogues of one band that others are compared with, at most.
+MOST = 3_000
+_NOT_ALL = f"{SHORTFALL}duplicates: of dialogues with words in common, {MOST:,} of each group were compared: there may be more near copies"
 
 
 class Copied(msgspec.Struct, array_like=True, frozen=True, order=True):
@@ -76,7 +80,10 @@ class CompareMarked(Stage):
                 alike = [(who, found) for who, words in kept if (found := _jaccard(words, mine)) >= NEAR]
                 known[one.words] = alike or [(one.who, 1.0)]
                 if not alike:
-                    kept.append((one.who, mine))
+                    if len(kept) < MOST:
+                        kept.append((one.who, mine))
+                    else:
+                        self.counters.note(_NOT_ALL)
                     continue
             for who, found in known[one.words]:
                 yield "main", _item(Likeness(who, one.who, round(found, 4)))
