@@ -27,6 +27,7 @@ from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.exporters import registry as exporters
 from dialmill.pipelines.exporters import writing as export
 from dialmill.pipelines.report import write as report
+from dialmill.pipelines.runners import dataflow
 from dialmill.pipelines.runners.options import make_pipeline, run_beam
 from dialmill.pipelines.runners.plain import PlainRunner
 from dialmill.pipelines.sinks import card, croissant, manifest
@@ -67,17 +68,20 @@ def make_job(
     allow_missing: bool = False,
     fields: Mapping[str, str] | None = None,
     exports: Sequence[str] = (),
+    offline: bool = False,
 ) -> Job:
     """A job from what the user named; looks at the input files and tells their formats apart.
 
     Args:
         source: the name of the input's format, None to tell it apart.
         fields: our name of a field -> the input's, for one's own data.
+        offline: don't ask a store whether the output can be written there.
 
     Raises:
         DialmillError: unusable input or output.
     """
-    output_folder(output, overwrite).check()
+    if not (offline and files.is_remote(output)):
+        output_folder(output, overwrite).check()
     exporting = exporters.chosen(exports)
     export.check(exporting, recipe.held_out_labels)
     for path in paths:
@@ -276,6 +280,8 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
     Raises:
         DialmillError: unusable input or output; nothing was written.
     """
+    if dataflow.meant(beam_options) and (lacking := dataflow.missing(beam_options, job)):
+        raise UsageError("a run on Dataflow needs\n" + "\n".join(f"  {one}" for one in lacking))
     with output_folder(job.output, job.overwrite) as output, Progress(quiet) as progress:
         if plain:
             graph(PlainRunner(), job, output.temporary)
@@ -440,19 +446,26 @@ def recipe_text(job: Job) -> str:
     return "\n".join(lines)
 
 
-def describe(job: Job, options: Sequence[str] = ()) -> str:
-    """What a run would do: the recipe and the transforms of the graph. Nothing is read beyond the heads of the inputs, nothing written."""
-    output_folder(job.output, job.overwrite).check()
-    dataflow = any("dataflow" in option.lower() for option in options if option.startswith("--runner"))
-    # Dataflow's own dry run translates the graph into a job and stops before anything is sent.
-    pipeline = make_pipeline([*options, "--dry_run=True", "--no_auth"] if dataflow else options)
+def describe(job: Job, options: Sequence[str] = ()) -> tuple[str, bool]:
+    """What a run would do: the recipe and the transforms of the graph. Nothing is read beyond the heads of the inputs, nothing written.
+
+    For Dataflow the graph is translated as well, and what the run would lack is said, without the network.
+
+    Returns:
+        The text, and whether nothing is known that the run would fail for.
+    """
+    on_dataflow = dataflow.meant(options)
+    pipeline = make_pipeline(() if on_dataflow else options)
     from dialmill.pipelines.runners.beam import BeamRunner
 
     runner = BeamRunner(pipeline)
     graph(runner, job, job.output)
-    if dataflow:
-        pipeline.run()
-    return "\n".join([recipe_text(job), "graph:", *(f"  {label}" for label in runner.labels)])
+    lines = [recipe_text(job), "graph:", *(f"  {label}" for label in runner.labels)]
+    lacking = []
+    if on_dataflow:
+        lines.append(dataflow.translate(lambda one: graph(one, job, job.output), options))
+        lacking = dataflow.missing(options, job)
+    return "\n".join([*lines, *(f"missing: {one}" for one in lacking)]), not lacking
 
 
 def summary(made_manifest: dict[str, Any], output: str, reasons: bool = False) -> str:

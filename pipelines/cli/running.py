@@ -8,6 +8,7 @@ import sys
 
 from dialmill.pipelines.cli.options import add_output_options, check_file, fields, seed, write_json
 from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.runners import dataflow
 from dialmill.schemas import archives
 
 _INPUT = "files, zips, folders, URLs or patterns of a corpus; sample:NAME is a small one that comes along"
@@ -91,10 +92,12 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
         options.allow_missing,
         options.fields,
         getattr(options, "exports", ()),
+        offline=options.dry_run and dataflow.meant(beam_options),
     )
     if options.dry_run:
-        print(build.describe(job, beam_options))
-        return 0
+        text, whole = build.describe(job, beam_options)
+        print(text)
+        return 0 if whole else 1
     if options.verbose and not options.quiet:
         print(build.recipe_text(job), file=sys.stderr)
     manifest = build.run(job, beam_options, quiet=options.quiet)

@@ -9,7 +9,8 @@ from typing import Any
 from dialmill.pipelines.core.errors import DialmillError, UsageError
 from dialmill.pipelines.core.runner import Runner
 
-_LOCAL_RUNNERS = ("FnApiRunner", "DirectRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner")
+#: Runners all of whose options the Python package knows; job servers of the others add their own.
+_CLOSED_RUNNERS = ("FnApiRunner", "DirectRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner", "DataflowRunner")
 
 
 def run_beam(build: Callable[[Runner], None], options: Sequence[str]) -> None:
@@ -40,10 +41,7 @@ def make_pipeline(options: Sequence[str]) -> Any:
     Raises:
         UsageError: Beam doesn't take the options.
     """
-    import logging
-
-    # Without the gcp extra Beam warns through the root logger on import; that is no news to a local user.
-    logging.getLogger().addHandler(logging.NullHandler())
+    _import_quietly()
     import apache_beam as beam
 
     arguments = list(options)
@@ -54,6 +52,14 @@ def make_pipeline(options: Sequence[str]) -> Any:
         return beam.Pipeline(runner=_worker_processes(found), options=found)
     except (ValueError, ImportError) as error:
         raise UsageError(f"Beam refused the options {' '.join(arguments)}: {error}") from None
+
+
+def _import_quietly() -> None:
+    """Before Beam's first import, which warns through the root logger where the gcp extra is missing; that is no news to a local user."""
+    import logging
+
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _worker_processes(options: Any) -> Any:
@@ -73,17 +79,18 @@ def _worker_processes(options: Any) -> Any:
 
 
 def check_options(arguments: Sequence[str]) -> Any:
-    """The Beam options. Beam itself drops an option that it doesn't know with no more than a logged line; a local run refuses it here. Other
-    runners may take options of their own, which pass.
+    """The Beam options. Beam itself drops an option that it doesn't know with no more than a logged line; a local run and one on Dataflow refuse
+    it here. Other runners may take options of their own, which pass.
 
     Raises:
-        UsageError: an unknown option of a local run, or a value that doesn't fit.
+        UsageError: an unknown option of such a run, or a value that doesn't fit.
     """
     import contextlib
     import io
     import logging
 
-    from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+    _import_quietly()
+    from apache_beam.options.pipeline_options import PipelineOptions
 
     dropped: list[str] = []
     logger = logging.getLogger("apache_beam.options.pipeline_options")
@@ -103,7 +110,13 @@ def check_options(arguments: Sequence[str]) -> Any:
         raise UsageError(f"Beam refused the options {' '.join(arguments)}: {said.getvalue().strip().splitlines()[-1]}") from None
     finally:
         logger.removeFilter(listen)
-    runner = str(found.view_as(StandardOptions).runner)
-    if dropped and runner.rsplit(".", 1)[-1] in _LOCAL_RUNNERS:
+    if dropped and runner_of(found) in _CLOSED_RUNNERS:
         raise UsageError(f"Beam knows no option {' '.join(dropped)} (options after -- are Beam's)")
     return found
+
+
+def runner_of(options: Any) -> str:
+    """The runner that the Beam options name, without its modules."""
+    from apache_beam.options.pipeline_options import StandardOptions
+
+    return str(options.view_as(StandardOptions).runner).rsplit(".", 1)[-1]

@@ -14,26 +14,17 @@ from dialmill.pipelines.runners.launched import Launched
 from dialmill.schemas import archives
 
 from tests.pipelines.tools import DATA, hashes, plain
-from tests.remote.stores import free_port, wait_for_port
+
+from .pool import worker_pool
 
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Iterator[str]:
     """The address of a worker pool whose working folder is empty."""
-    port = free_port()
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    # Beam's pool starts its workers as `python`.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    environment = {name: value for name, value in os.environ.items() if name != archives.VARIABLE} | {"PATH": path}
-    command = [sys.executable, "-m", "apache_beam.runners.worker.worker_pool_main", f"--service_port={port}"]
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_for_port(port, process)
-        yield f"localhost:{port}"
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+    with worker_pool(folder, without=archives.VARIABLE) as address:
+        yield address
 
 
 def test_workers_find_relative_paths_and_keep_the_launchers_limits(pool: str, tmp_path: Path) -> None:
