@@ -49,7 +49,7 @@ def make_pipeline(options: Sequence[str]) -> Any:
         arguments.append("--runner=FnApiRunner")
     try:
         found = check_options(arguments)
-        return beam.Pipeline(runner=_worker_processes(found), options=found)
+        return beam.Pipeline(runner=_local_runner(found), options=found)
     except (ValueError, ImportError) as error:
         raise UsageError(f"Beam refused the options {' '.join(arguments)}: {error}") from None
 
@@ -62,20 +62,26 @@ def _import_quietly() -> None:
         logging.getLogger().addHandler(logging.NullHandler())
 
 
-def _worker_processes(options: Any) -> Any:
-    """FnApiRunner with worker processes that don't print their log, if that is what the options ask for; else None, the runner they name."""
+def _local_runner(options: Any) -> Any:
+    """The local runner that keeps little in memory, with worker processes that don't print their log where the options ask for such; None where they
+    name another runner, or in a Beam whose local runner is built in another way."""
     import sys
 
     from apache_beam.options.pipeline_options import DirectOptions, StandardOptions
-    from apache_beam.runners.portability.fn_api_runner import FnApiRunner
     from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
-    direct = options.view_as(DirectOptions)
-    if options.view_as(StandardOptions).runner != "FnApiRunner" or direct.direct_running_mode != "multi_processing":
+    if options.view_as(StandardOptions).runner != "FnApiRunner":
         return None
+    try:
+        from dialmill.pipelines.runners.local import LocalRunner as Local
+    except (ImportError, AttributeError):
+        from apache_beam.runners.portability.fn_api_runner import FnApiRunner as Local
+    direct = options.view_as(DirectOptions)
+    if direct.direct_running_mode != "multi_processing":
+        return Local()
     # In its own mode of that name the runner would put Beam's entry point in the place of ours.
     direct.direct_running_mode = "in_memory"
-    return FnApiRunner(default_environment=SubprocessSDKEnvironment.from_command_string(f"{sys.executable} -m dialmill.pipelines.runners.worker"))
+    return Local(default_environment=SubprocessSDKEnvironment.from_command_string(f"{sys.executable} -m dialmill.pipelines.runners.worker"))
 
 
 def check_options(arguments: Sequence[str]) -> Any:
