@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from itertools import chain, islice
 from typing import IO, Any
 from zlib import crc32
@@ -243,8 +244,8 @@ class BundlesInTurn(BundleManager):  # type: ignore[misc]
             parts = _bundles(inputs, workers)
             for some in iter(lambda: list(islice(parts, workers)), []):
                 work = [(part, fired_timers if not results and not number else {}) for number, part in enumerate(some)]
-                run = [lambda one=one: self._one(one[0], expected_outputs, one[1], expected_output_timers, dry_run) for one in work]
-                for result, found in pool.map(lambda call: call(), run) if workers > 1 else [call() for call in run]:
+                run = [partial(self._one, part, expected_outputs, timers, expected_output_timers, dry_run) for part, timers in work]
+                for result, found in pool.map(_call, run) if workers > 1 else map(_call, run):
                     results.append(result)
                     splits += found
         return _merged(results), splits
@@ -265,6 +266,10 @@ class BundlesInTurn(BundleManager):  # type: ignore[misc]
             context, self._progress_frequency, cache_token_generator=self._cache_token_generator, split_managers=self.split_managers
         )
         return manager.process_bundle(part, outputs, timers, output_timers, dry_run)
+
+
+def _call(work: Callable[[], Any]) -> Any:
+    return work()
 
 
 def _bundles(inputs: Mapping[str, Any], workers: int) -> Iterator[dict[str, Any]]:

@@ -72,16 +72,21 @@ def _local_runner(options: Any) -> Any:
 
     if options.view_as(StandardOptions).runner != "FnApiRunner":
         return None
+    kind: Any
     try:
-        from dialmill.pipelines.runners.local import LocalRunner as Local
+        from dialmill.pipelines.runners.local import LocalRunner
+
+        kind = LocalRunner
     except (ImportError, AttributeError):
-        from apache_beam.runners.portability.fn_api_runner import FnApiRunner as Local
+        from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+        kind = FnApiRunner
     direct = options.view_as(DirectOptions)
     if direct.direct_running_mode != "multi_processing":
-        return Local()
+        return kind()
     # In its own mode of that name the runner would put Beam's entry point in the place of ours.
     direct.direct_running_mode = "in_memory"
-    return Local(default_environment=SubprocessSDKEnvironment.from_command_string(f"{sys.executable} -m dialmill.pipelines.runners.worker"))
+    return kind(default_environment=SubprocessSDKEnvironment.from_command_string(f"{sys.executable} -m dialmill.pipelines.runners.worker"))
 
 
 def check_options(arguments: Sequence[str]) -> Any:

@@ -77,7 +77,7 @@ def bands(minima: tuple[int, ...]) -> Iterable[str]:
 
 def banded(sig: Signature) -> Iterable[Item]:
     """The signature under the key of each of its bands."""
-    packed = _PACKED.pack(SPLITS.index(sig.split), sig.exact, *sig.minima)  # type: ignore[arg-type]
+    packed = _PACKED.pack(SPLITS.index(sig.split), sig.exact, *sig.minima)
     for key in bands(sig.minima):
         yield key, packed
 

@@ -55,7 +55,7 @@ class Responses:
         merged: dict[str, list[tuple[int, str, str]]] = {}
         for state in states:
             for split, some in state.items():
-                merged.setdefault(split, []).extend(map(tuple, some))
+                merged.setdefault(split, []).extend(some)
         return {split: nsmallest(_POOL, some) for split, some in merged.items()}
 
     def extract_output(self, state: dict[str, list[tuple[int, str, str]]]) -> dict[str, list[tuple[str, str]]]:
