@@ -7,11 +7,12 @@ byte. Chats have no labels; those of other corpora lose theirs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from dialmill.pipelines.core.exporter import SPLITS, Exporter, ExportFile, Suite
 from dialmill.pipelines.exporters.writing import dump, lines
+from dialmill.pipelines.sources.messages import BODY
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.messages import written
 
@@ -46,10 +47,23 @@ def _line(record: Dialogue, suite: Suite) -> bytes | None:
     # ShareGPT has other names for all of it.
     holder = "conversations" if messages[0].startswith('{"from"') else "messages"
     members = [(holder, f"[{', '.join(messages)}]".encode()), *rest.items()]
+    if ours and _is_request(rest):
+        # A batch file's request has its messages in its body.
+        members = [(name, _object([members[0], *_RAW_RECORD.decode(raw).items()]) if name == BODY else raw) for name, raw in rest.items()]
     if not ours or suite.several:
-        members = [("id", dump(suite.exported_id(record))), *(member for member in members if member[0] != "id")]
-    line = "{" + ", ".join(f"{dump(name).decode()}: {raw.decode()}" for name, raw in members) + "}"
-    return _LINE_END.sub(" ", line).encode()
+        name = "custom_id" if ours and _is_request(rest) else "id"
+        members = [(name, dump(suite.exported_id(record))), *(member for member in members if member[0] != name)]
+    return _LINE_END.sub(" ", _object(members).decode()).encode()
+
+
+def _object(members: Iterable[tuple[str, bytes | msgspec.Raw]]) -> bytes:
+    """An object of members that are JSON already."""
+    return b"{" + b", ".join(dump(name) + b": " + bytes(raw) for name, raw in members) + b"}"
+
+
+def _is_request(rest: Mapping[str, bytes]) -> bool:
+    """Whether a record was a request of a batch file: what surrounds it says where it goes."""
+    return {"custom_id", BODY} <= rest.keys()
 
 
 def _message(turn: Turn, source: str) -> str | None:

@@ -16,8 +16,8 @@ from dialmill.pipelines.core.errors import DialmillError, InputError
 from dialmill.pipelines.core.folders import EXPORTS, is_whole
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.source import Role, Source
-from dialmill.pipelines.sources import registry
-from dialmill.pipelines.sources.peek import HEAD_BYTES, head_text
+from dialmill.pipelines.sources import registry, transcript
+from dialmill.pipelines.sources.peek import HEAD_BYTES, PARQUET, head_text
 from dialmill.pipelines.sources.rows import ENDINGS
 from dialmill.schemas.strict_json import JsonError, parse
 
@@ -136,8 +136,12 @@ def _remedy(path: str, source: Source | None) -> str:
     """What to do about a file of no known format."""
     if source is not None:
         return f"it doesn't look like {source.name}: {source.about}; `dialmill list sources` has the others"
-    if files.read_head(path, 2) in (b"\xff\xfe", b"\xfe\xff"):
+    if _not_utf8(files.read_head(path, HEAD_BYTES)):
         return "save it as UTF-8"
+    if path.endswith(transcript.ENDINGS):
+        named = "other speakers are named with --map user=NAME,system=NAME, and the format, transcript, with --format"
+        lines = 'a transcript has lines such as "User: I need a hotel"'
+        return f"{lines}; {named}; {SMALLEST} is the smallest record of a .jsonl file; {PAGE} has all forms"
     mapped = ", or name its fields with --map text=FIELD,speaker=FIELD,id=FIELD" if path.endswith(ENDINGS) else ""
     return f"the smallest record of your own is {SMALLEST}, on a line of a .jsonl file{mapped}; {PAGE} has all forms; --format names one"
 
@@ -156,8 +160,22 @@ def _strangeness(path: str, sources: Sequence[object]) -> str:
     head = files.read_head(path, 1 << 16)
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "is UTF-16, and UTF-8 is read"
+    if at := _not_utf8(head):
+        return f"is not UTF-8: {at}"
     columns = head.decode("utf-8-sig", "replace").partition("\n")[0].strip() if path.endswith((".csv", ".tsv")) else ""
     return f"is not of a known format ({_known(sources)})" + (f"; its first line is: {columns[:200]}" if columns else "")
+
+
+def _not_utf8(head: bytes) -> str:
+    """Which byte of a file's beginning no text in UTF-8 has; "" for none. Its last character may be cut off."""
+    if head[:4] in (PARQUET.encode(), b"PK\x03\x04"):
+        return ""
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        cut = error.end == len(head) == HEAD_BYTES or "unexpected end" in error.reason
+        return "" if cut else f"byte {error.start} is 0x{head[error.start]:02x}"
+    return ""
 
 
 def _narrow(roles: list[tuple[str, Role]]) -> list[tuple[str, Role]]:

@@ -30,6 +30,8 @@ from dialmill.schemas.messages import text_of
 #: The field of a record that holds its messages, in each form.
 _HOLDERS = ("messages", "conversations", "conversation", "traj", "items")
 _ENDINGS = (".jsonl", ".ndjson", ".json", ".parquet")
+#: Under this name a batch file of requests to OpenAI's API has what it sends.
+BODY = "body"
 #: Words that mean the assistant elsewhere, and here the instruction to it.
 _INSTRUCTING = frozenset({"system", "sys"})
 #: Arguments of tools longer than this are texts and no values, in characters.
@@ -45,7 +47,7 @@ class Messages(Source):
     name = "messages"
     language = "en, zh, und"
     licence = "your own"
-    about = "chat messages: OpenAI JSON lines, ShareGPT, runs of tau-bench and tau2; tool calls and instructions are kept as they are"
+    about = "chat messages: OpenAI JSON lines and batch files, ShareGPT, runs of tau-bench and tau2; tool calls and instructions are kept as they are"
 
     def role(self, path: str, head: str) -> Role | None:
         if not path.endswith(_ENDINGS):
@@ -54,7 +56,9 @@ class Messages(Source):
         record = first_record(head)
         if record is None:
             return None
-        if any(_are_messages(record.get(holder)) for holder in _HOLDERS) or (isinstance(value, list) and _are_messages(value) and "id" not in record):
+        if any(_are_messages(one.get(holder)) for one in (record, _body(record)) for holder in _HOLDERS) or (
+            isinstance(value, list) and _are_messages(value) and "id" not in record
+        ):
             return "dialogues"
         if isinstance(value, dict) and ("simulations" in record or ("tasks" in record and '"user_scenario"' in head)) and "info" in record:
             return "dialogues"
@@ -80,11 +84,14 @@ class Messages(Source):
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
         data = dialogue_data(pieces)
         record = load_record(data)
-        holder = _holder(record)
-        messages = take(record, holder, list)
-        raws = _RAW_LIST.decode(_RAW_RECORD.decode(data)[holder])
-        language, turns = turns_of(messages, raws, holder, _actions(record))
-        rest = {name: raw for name, raw in _RAW_RECORD.decode(data).items() if name != holder}
+        rest = dict(_RAW_RECORD.decode(data)) if isinstance(record, dict) else {}
+        sent = _body(record) if isinstance(record, dict) and _holder(record) not in record else {}
+        holder = _holder(sent or record)
+        messages = take(sent or record, holder, list)
+        within = _RAW_RECORD.decode(rest[BODY]) if sent else rest
+        language, turns = turns_of(messages, _RAW_LIST.decode(within.pop(holder)), holder, _actions(record))
+        if sent:
+            rest[BODY] = msgspec.Raw(msgspec.json.encode(within))
         return Dialogue(
             dialogue_id=source_id,
             source=self.name,
@@ -132,6 +139,12 @@ def _holder(record: Any) -> str:
     return next((name for name in given if _are_messages(record[name])), given[0] if given else _HOLDERS[0])
 
 
+def _body(record: dict[str, Any]) -> dict[str, Any]:
+    """What a request of a batch file sends; nothing of any other record."""
+    body = record.get(BODY)
+    return body if isinstance(body, dict) and any(_are_messages(body.get(holder)) for holder in _HOLDERS) else {}
+
+
 def _are_messages(value: Any) -> bool:
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and (
@@ -161,6 +174,7 @@ class _Named(msgspec.Struct):
     id: str | int | None = None
     conversation_id: str | int | None = None
     dialogue_id: str | int | None = None
+    custom_id: str | int | None = None
     task_id: str | int | None = None
     trial: int | None = None
 
@@ -174,7 +188,7 @@ def run_id(raw: bytes) -> str:
         named = _NAMED.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    found = next((str(name) for name in (named.id, named.conversation_id, named.dialogue_id) if name is not None), "")
+    found = next((str(name) for name in (named.id, named.conversation_id, named.dialogue_id, named.custom_id) if name is not None), "")
     if not found and named.task_id is not None:
         found = f"{named.task_id}" if named.trial is None else f"{named.task_id}-{named.trial}"
     return found.strip()

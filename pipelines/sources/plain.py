@@ -22,7 +22,7 @@ from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import dialmill, normalise
 from dialmill.pipelines.sources.peek import first_record
 from dialmill.pipelines.sources.reading import SPLITS, Notes, file_name, json_kind, load_dialogue, load_record, name_domains, opening, split_of_name
-from dialmill.pipelines.sources.rows import ENDINGS, OVERFLOW, Row, read_rows
+from dialmill.pipelines.sources.rows import ENDINGS, OVERFLOW, Row, read_rows, told_separator
 from dialmill.pipelines.sources.slots import Slot, read_slots, read_state
 from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.pipelines.sources.speakers import speaker_of
@@ -104,7 +104,7 @@ class Plain(Source):
         if self.told:
             return "dialogues"
         if path.endswith((".csv", ".tsv")):
-            first = opening(head).partition("\n")[0]
+            first = told_separator(opening(head))[1].partition("\n")[0]
             cells = re.split(r"[\t,;|]", first.rstrip("\r"))
             return "dialogues" if _is_turn({cell.strip().strip('"'): "" for cell in cells}) else None
         record = first_record(head)

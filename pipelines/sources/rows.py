@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -74,7 +75,9 @@ def _lines(path: str, data: bytes) -> Iterator[tuple[int, bytes]]:
     try:
         # One object over several lines.
         whole = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UnicodeDecodeError:
+        raise _not_utf8(path, data) from None
+    except (msgspec.DecodeError, RecursionError):
         whole = None
     if isinstance(whole, dict):
         yield 1, data.strip()
@@ -100,10 +103,11 @@ def _is_json(line: bytes) -> bool:
 def _table(path: str, data: bytes) -> Iterator[Row]:
     try:
         text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(path, f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", "convert it to UTF-8") from None
+    except UnicodeDecodeError:
+        raise _not_utf8(path, data) from None
+    separator, text = told_separator(text)
     first = text.partition("\n")[0]
-    separator = "\t" if path.endswith(".tsv") else max(_SEPARATORS, key=first.count)
+    separator = separator or ("\t" if path.endswith(".tsv") else max(_SEPARATORS, key=first.count))
     if csv.field_size_limit() < sys.maxsize:
         csv.field_size_limit(sys.maxsize)  # a cell may hold a whole dialogue
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -124,6 +128,21 @@ def _table(path: str, data: bytes) -> Iterator[Row]:
     except csv.Error as error:
         remedy = "a quotation mark inside a quoted cell is written twice" if "'" in str(error) or '"' in str(error) else "is a quoted cell left open?"
         raise InputError(path, f"line {place}: {error}", remedy) from None
+
+
+def told_separator(text: str) -> tuple[str, str]:
+    """(what parts the cells, the table) of a table whose first line tells it, as Excel wants it ("sep=;"); ("", the table) of any other."""
+    told = re.match(r'"?sep=(.)"?\r?\n', text)
+    return (told[1], text[told.end() :]) if told is not None else ("", text)
+
+
+def _not_utf8(path: str, data: bytes) -> InputError:
+    """The error of a file that isn't UTF-8, with its first byte that no such text has."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return InputError(path, f"is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", "convert it to UTF-8")
+    return InputError(path, "is not UTF-8", "convert it to UTF-8")
 
 
 def _check_header(path: str, names: list[str]) -> None:

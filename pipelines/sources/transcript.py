@@ -3,6 +3,9 @@
 A line without such a beginning goes on with the turn before. Times in front are left out ("[10:02] User: hi", "2024-03-01 10:02 - User: hi"). Of two
 speakers, the one who isn't known is the other ("Anna" beside "Support"). Blank lines, or a line of "#", "=" or
 "-", part the dialogues of a file; where a blank line stands between any two turns, it parts nothing.
+
+What messengers export (WhatsApp and its kin) has a date and a time before every message. There a line with both is no turn where it doesn't say who of
+the two speaks (a notice, a third person), or says it in angle brackets or behind a mark that nobody types ("<Media omitted>"); it is carried through.
 """
 
 from __future__ import annotations
@@ -25,13 +28,19 @@ _TIME = (
     r"|(?:\d[\d/.-]{5,9}(?:,?\s+|T))?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:Z|\s?[AaPp]\.?[Mm]\.?)?(?:\s*[-\u2013]\s+|\s+))?"
 )
 #: Who speaks, and what: "**User**: hi", "Agent (10:02): hello".
-_LINE = re.compile(rf"\s*{_TIME}\**([^\W\d_][^:：\n]{{0,30}}?)\**\s*(?:[\[(][\d: .apmAPM-]+[\])])?\s*[:：]\s*\**\s*(.*)")
+_LINE = re.compile(rf"\s*{_TIME}\**((?:~\s*)?(?:[^\W\d_]|\+\d)[^:：\n]{{0,30}}?)\**\s*(?:[\[(][\d: .apmAPM-]+[\])])?\s*[:：]\s*\**\s*(.*)")
+#: A message of a messenger's export, whoever says it; what such exports write where a message has no text; their marks of text direction.
+_STAMPED = re.compile(r"\s*(?:\[[^\]\n]*\d{1,2}:\d\d[^\]\n]*\]|\d[\d/.-]{5,9}(?:,?\s+|T)\d{1,2}:\d\d)")
+_NOT_SAID = re.compile("\u200e.*|\u200e?<[^<>]*>")
+_EDITED = re.compile(r"\s*\u200e?<[^<>]+ [^<>]+>\s*$")
+_DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\ufeff"
 _RULE = re.compile(r"\s*(?:#+\s*(?P<name>.*?)|(?:={2,}|[=*-]{3,})\s*(?P<titled>[^=*]*?)\s*[=*-]*)\s*$")
 #: How many lines are looked at to tell the format, and the share of them that must say who speaks.
 _LOOKED_AT, _SHARE = 60, 0.5
 _PAIR = ("user", "system")
 _SUBTITLES = (".vtt", ".srt")
-_ENDINGS = (".txt", ".text", *_SUBTITLES)
+#: The endings of transcripts.
+ENDINGS = (".txt", ".text", ".md", *_SUBTITLES)
 #: What of subtitles nobody says: numbers, times, headings; and who speaks, as WebVTT marks it.
 _UNSAID = re.compile(r"\s*(?:\d+|.*-->.*|WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>")
@@ -40,7 +49,7 @@ _TAG = re.compile(r"</?[a-z][^>]*>")
 
 def _lines(path: str, text: str) -> list[str]:
     """The lines of a transcript, or what is said in subtitles, where blank lines part no dialogues."""
-    lines = text.split("\n")
+    lines = [line.lstrip(_DIRECTIONS) for line in text.split("\n")]
     if not path.endswith(_SUBTITLES):
         return lines
     said = [line for line in lines if line.strip() and not _UNSAID.fullmatch(line.rstrip("\r"))]
@@ -49,6 +58,18 @@ def _lines(path: str, text: str) -> list[str]:
 
 def _looked_at(lines: Sequence[str]) -> list[str]:
     return [line for line in lines[:_LOOKED_AT] if line.strip() and not _RULE.fullmatch(line)]
+
+
+def _exported(lines: Sequence[str], said: Sequence[bool]) -> bool:
+    """Whether a messenger wrote this: nearly all that is said has a date or brackets with a time in front."""
+    stamps = [_STAMPED.match(line) is not None for line, one in zip(lines, said, strict=True) if one]
+    return sum(stamps) > 0.9 * len(stamps) > 0
+
+
+def _unedited(line: str) -> str:
+    """A line without the note that its message was edited."""
+    kept = _EDITED.sub("", line)
+    return line if kept.rstrip().endswith(":") else kept
 
 
 @dataclass(frozen=True)
@@ -76,15 +97,16 @@ class Transcript(Source):
         return Transcript(dict(fields), True)
 
     def role(self, path: str, head: str) -> Role | None:
-        if not path.endswith(_ENDINGS):
+        if not path.endswith(ENDINGS):
             return None
         if self.told:
             return "dialogues"
-        lines = _looked_at(_lines(path, head.lstrip("\ufeff")))
+        lines = _looked_at(_lines(path, head))
         others = self._others(lines)
         said = [self._said(line, others) for line in lines]
         known = [one for one in said if one is not None]
-        sure = bool(known) and said[0] is not None and len(known) >= _SHARE * len(lines)
+        begins = next((one is not None for line, one in zip(lines, said, strict=True) if one is not None or not _STAMPED.match(line)), False)
+        sure = bool(known) and begins and len(known) >= _SHARE * len(lines)
         return "dialogues" if sure and any(who == "user" for who, _ in known) else None
 
     def _own(self) -> dict[str, Speaker]:
@@ -129,15 +151,18 @@ class Transcript(Source):
     def _dialogues(self, lines: Sequence[str], others: Mapping[str, Speaker]) -> list[tuple[str, list[tuple[Speaker, str]]]]:
         """(name, turns) of each dialogue of a file."""
         blocks: list[tuple[str, bool, list[tuple[Speaker, str]]]] = [("", True, [])]
-        for line in lines:
+        stamped = _exported(lines, [self._said(line, others) is not None for line in lines])
+        for line in (_unedited(line) for line in lines) if stamped else lines:
             rule = _RULE.fullmatch(line.rstrip("\r")) if line.strip() else None
             said = self._said(line, others) if rule is None else None
             if rule is not None:
                 blocks.append(((rule["name"] or rule["titled"] or "").strip(), True, []))
             elif not line.strip():
                 blocks.append(("", False, []))
-            elif said is not None:
+            elif said is not None and not (stamped and _NOT_SAID.fullmatch(said[1])):
                 blocks[-1][2].append(said)
+            elif stamped and _STAMPED.match(line):
+                blocks[-1][2].append(("other", line.strip()))
             elif blocks[-1][2]:
                 speaker, text = blocks[-1][2][-1]
                 blocks[-1][2][-1] = (speaker, f"{text} {line.strip()}".strip())

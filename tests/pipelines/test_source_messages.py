@@ -139,3 +139,26 @@ def test_a_benchmark_of_user_and_system_turns_refuses_them(tmp_path: Path) -> No
     result = call("build", "raddle", "--input", DATA / "messages", "--output", tmp_path / "out", "--set", "suites=standard", "--quiet")
     assert result.code == 1, result
     assert "carried_turns" in result.err and "nothing would be left" in result.err
+
+
+def test_a_batch_of_requests_goes_as_it_came(tmp_path: Path) -> None:
+    """The messages lie in the body of each request, whose name is its id."""
+    asked = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "I need a hotel in the north for two nights"}]
+    requests = [
+        {"custom_id": f"r{number}", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": asked, "model": "m", "n": number}}
+        for number in range(3)
+    ]
+    (tmp_path / "batch.jsonl").write_text("".join(json.dumps(one) + "\n" for one in requests), "utf-8")
+    words = ("--input", tmp_path / "batch.jsonl", "--with", "typos:rate=0.4", "--export", "messages", "--output", tmp_path / "out", "--quiet")
+    done = call("perturb", *words)
+    assert done.code == 0, done.err
+    written = {}
+    for suite in ("standard", "typos"):
+        lines = (tmp_path / "out" / "export" / "messages" / suite / "test.jsonl").read_text("utf-8").splitlines()
+        written[suite] = sorted(map(json.loads, lines), key=lambda one: str(one["custom_id"]))
+    assert written["standard"] == requests
+    for clean, noisy in zip(requests, written["typos"], strict=True):
+        texts = [message["content"] for message in noisy["body"]["messages"]]
+        assert texts[0] == "be brief" and texts[1] != asked[1]["content"]
+        noisy["body"]["messages"] = asked
+        assert noisy == clean

@@ -79,6 +79,7 @@ def _table() -> bytes:
 FORMS = {
     "CSV": {"a.csv": CSV.encode()},
     "CSV of another spreadsheet": {"a.csv": _semicolons()},
+    "CSV that says what parts its cells": {"a.csv": b"\xef\xbb\xbfsep=;\r\n" + _semicolons().removeprefix(b"\xef\xbb\xbf")},
     "TSV": {"a.tsv": CSV.replace('"', "").replace(",", "\t").encode()},
     "JSON lines": {"a.jsonl": f"{json.dumps(DIALOGUE)}\n{json.dumps(SECOND)}\n".encode()},
     "a JSON array": {"a.json": json.dumps([DIALOGUE, SECOND]).encode()},
@@ -195,6 +196,7 @@ BAD_FILES = {
     "a quotation left open": ({"a.csv": b'id,speaker,text\n1,user,"hi\n1,bot,hello\n'}, {}, r"a\.csv: line 2: "),
     "two columns of a name": ({"a.csv": b"id,text,text\n1,a,b\n"}, {}, r"two columns called 'text'"),
     "not UTF-8": ({"a.csv": b"id,speaker,text\n1,user,caf\xe9\n"}, {}, r"is not UTF-8: byte 26 is 0xe9"),
+    "JSON not in UTF-8": ({"a.jsonl": b'{"id": "a", "turns": [{"speaker": "user", "text": "caf\xe9"}]}\n'}, {}, r"is not UTF-8: byte 54 is 0xe9"),
     "cut off": ({"a.jsonl": b'{"id": "a", "turns": [{"speaker": "user", "text": "hi"}]}\n{"id": "b", "tur'}, {}, r"line 2 is cut off"),
     "no Parquet": ({"a.parquet": b"PAR1 nonsense"}, {}, r"is no sound Parquet file"),
     "a header alone": ({"a.csv": b"id,speaker,text\n"}, {}, r"holds no row"),
@@ -297,6 +299,14 @@ def test_a_file_in_utf_16_and_columns_of_no_known_name_are_told(tmp_path: Path) 
     (tmp_path / "a.csv").write_bytes("id,speaker,text\n1,user,hi\n".encode("utf-16"))
     with pytest.raises(DialmillError, match=r"is UTF-16.*save it as UTF-8"):
         list(dm.read(tmp_path / "a.csv"))
+    (tmp_path / "gb.csv").write_bytes("会话编号,角色,内容\n1,顾客,你好\n".encode("gb18030"))
+    with pytest.raises(DialmillError, match=r"gb\.csv: is not UTF-8: byte 0 is 0xbb .*save it as UTF-8"):
+        list(dm.read(tmp_path / "gb.csv"))
+    (tmp_path / "sep.csv").write_bytes(b"sep=|\r\nid|speaker|text\r\n1|user|hi, there\r\n")
+    assert [turn.utterance for one in dm.read(tmp_path / "sep.csv") for turn in one.turns] == ["hi, there"]
+    (tmp_path / "call.txt").write_text("Kunde: guten Tag\nBerater: hallo\n", "utf-8")
+    with pytest.raises(DialmillError, match=r"a transcript has lines such as .*map=\{\"user\": \"NAME\".*own-data"):
+        list(dm.read(tmp_path / "call.txt"))
     (tmp_path / "b.csv").write_text("nr,sprecher,satz\n1,kunde,Guten Tag\n", "utf-8")
     with pytest.raises(DialmillError, match=r"its first line is: nr,sprecher,satz .*map=\{\"text\": \"FIELD\".*own-data"):
         list(dm.read(tmp_path / "b.csv"))

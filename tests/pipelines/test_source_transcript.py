@@ -95,3 +95,32 @@ def test_subtitles(name: str, text: str) -> None:
 def test_of_three_names_none_is_guessed() -> None:
     text = "Anna: hello\nBert: hello you\nAgent: hi\n"
     assert registry.get("transcript").role("a.txt", text) is None
+
+
+_MARK = "\u200e"
+EXPORTS = {
+    "with dashes": "01/03/2024, 10:01 - Messages and calls are end-to-end encrypted.\n"
+    "01/03/2024, 10:01 - Anna: I need a cheap room:\nin the north\n01/03/2024, 10:02 - Anna: <Media omitted>\n"
+    '01/03/2024, 10:02 - Support Bot changed the subject from "a" to "b"\n01/03/2024, 10:03 - Support Bot: Where?\n',
+    "with brackets": f"{_MARK}[01.03.24, 10:01:11] Anna: {_MARK}Messages and calls are end-to-end encrypted.\r\n"
+    f"[01.03.24, 10:01:11] Anna: I need a cheap room:\r\nin the north {_MARK}<This message was edited>\r\n"
+    f"{_MARK}[01.03.24, 10:02:11] Anna: {_MARK}image omitted\r\n[01.03.24, 10:03:11] Support Bot: Where?\r\n",
+    "a number for a name": "3/1/24, 10:01\u202fAM - +44 7700 900123: I need a cheap room:\nin the north\n"
+    "3/1/24, 10:03\u202fAM - Support Bot: Where?\n",
+}
+
+
+@pytest.mark.parametrize("form", EXPORTS)
+def test_a_messenger_s_notices_are_said_by_nobody(form: str) -> None:
+    source = registry.get("transcript")
+    assert source.role("chat.txt", EXPORTS[form]) == "dialogues"
+    (found,) = read_data(source, {"chat.txt": EXPORTS[form].encode()}).dialogues.values()
+    said = [(turn.speaker, turn.utterance) for turn in found.turns if turn.speaker != "other"]
+    assert said == [("user", "I need a cheap room: in the north"), ("system", "Where?")]
+    notices = [turn.payload or "" for turn in found.turns if turn.speaker == "other"]
+    assert len(notices) == EXPORTS[form].count("\n") - 3 and all("cheap" not in one and "Where" not in one for one in notices)
+
+
+def test_a_third_person_s_message_is_no_part_of_the_one_before() -> None:
+    text = "[10:01] User: a hotel\n[10:02] Agent: one moment\n[10:03] Supervisor: let me see\n[10:04] User: thanks\n"
+    assert read(text)["chat.txt"] == [("user", "a hotel"), ("system", "one moment"), ("other", ""), ("user", "thanks")]
