@@ -4,8 +4,9 @@ A line without such a beginning goes on with the turn before. Times in front are
 speakers, the one who isn't known is the other ("Anna" beside "Support"). Blank lines, or a line of "#", "=" or
 "-", part the dialogues of a file; where a blank line stands between any two turns, it parts nothing.
 
-What messengers export (WhatsApp and its kin) has a date and a time before every message. There a line with both is no turn where it doesn't say who of
-the two speaks (a notice, a third person), or says it in angle brackets or behind a mark that nobody types ("<Media omitted>"); it is carried through.
+What messengers export (WhatsApp and its kin) has a date and a time before every message. There a line with both is no turn where it doesn't say who
+of the two speaks (a notice, a third person), or says it in angle brackets or behind a mark that nobody types ("<Media omitted>"); it is carried
+through.
 """
 
 from __future__ import annotations
