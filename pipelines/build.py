@@ -28,6 +28,7 @@ from dialmill.pipelines.exporters import registry as exporters
 from dialmill.pipelines.exporters import writing as export
 from dialmill.pipelines.report import write as report
 from dialmill.pipelines.runners import dataflow
+from dialmill.pipelines.runners.known import size_warning
 from dialmill.pipelines.runners.options import make_pipeline, run_beam
 from dialmill.pipelines.runners.plain import PlainRunner
 from dialmill.pipelines.sinks import card, croissant, manifest
@@ -283,6 +284,9 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
     if dataflow.meant(beam_options) and (lacking := dataflow.missing(beam_options, job)):
         raise UsageError("a run on Dataflow needs\n" + "\n".join(f"  {one}" for one in lacking))
     with output_folder(job.output, job.overwrite) as output, Progress(quiet) as progress:
+        told = size_warning(beam_options, sum(one.size for one in job.inputs))
+        if told:
+            progress.say(f"warning: {told}")
         if plain:
             graph(PlainRunner(), job, output.temporary)
         else:
@@ -329,7 +333,9 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         made["outputs"].append(manifest.entry("croissant.json", catalogue) | {"schema": "croissant", "records": 1})
         report.add(output.temporary, made)
         output.commit(manifest.encode(made))
-        for warning in made["warnings"]:
+        # What a run was too large for is no property of what it made: it stands in no manifest.
+        late = "" if told else size_warning(beam_options, dialogues=counters.stage("read").out)
+        for warning in [*made["warnings"], *([late] if late else [])]:
             progress.say(f"warning: {warning}")
         return made
 

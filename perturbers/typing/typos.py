@@ -15,6 +15,7 @@ from itertools import accumulate
 from math import log
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
+from dialmill.perturbers.core.compiled import interpreted
 from dialmill.perturbers.core.contract import Skipped, TurnPerturber
 from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng
@@ -132,6 +133,7 @@ def _binomial(words: int, rate: float) -> tuple[float, ...]:
     return tuple(accumulate(chances))
 
 
+@interpreted
 @dataclass(frozen=True)
 class Typos(TurnPerturber):
     """Human-like typos and chat-style short forms in user turns; slot values stay as they are, or are followed.

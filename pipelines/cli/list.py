@@ -17,6 +17,7 @@ from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.options import add_output_options, write_json
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.exporters import registry as exporters
+from dialmill.pipelines.runners.known import RUNNERS
 from dialmill.pipelines.sources import registry as sources
 from dialmill.schemas import validate
 
@@ -29,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         metavar="WHAT",
-        help="what to list: benchmarks, sources, exporters, perturbers, engines or schemas (default: all of these), or recipe",
+        help="what to list: benchmarks, sources, exporters, perturbers, engines, schemas or runners (default: all of these), or recipe",
     )
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="with perturbers: the one whose options to print; with recipe: the benchmark whose recipe to print"
@@ -78,6 +79,7 @@ def listing(what: str | None) -> dict[str, list[dict[str, Any]]]:
         "perturbers": _perturbers,
         "engines": _engines,
         "schemas": _schemas,
+        "runners": _runners,
     }
     if what is not None and what not in kinds:
         raise UsageError(f"there is nothing called {what!r} to list; there are: {', '.join(kinds)}")
@@ -171,6 +173,10 @@ _KINDS = {"tts": "voice (TTS)", "asr": "recogniser (ASR)", "effects": "effects"}
 
 def _state(installed: bool, brings: str) -> str:
     return "installed" if installed else f"not installed: {brings}"
+
+
+def _runners() -> list[dict[str, Any]]:
+    return [{"name": one.name, "about": one.about, **({"options": f"-- {one.options}"} if one.options else {})} for one in RUNNERS]
 
 
 def _schemas() -> list[dict[str, Any]]:

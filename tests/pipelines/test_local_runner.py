@@ -11,11 +11,11 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.util import assert_that, equal_to
 from dialmill.pipelines import build
 from dialmill.pipelines.benchmarks import registry as benchmarks
-from dialmill.pipelines.runners import local
+from dialmill.pipelines.runners import known, local
 from dialmill.pipelines.runners.local import LocalRunner, Spool, SpooledList
 from dialmill.pipelines.runners.options import make_pipeline
 
-from .tools import DATA, hashes, plain
+from .tools import DATA, call, hashes, plain
 
 
 @pytest.fixture
@@ -83,3 +83,18 @@ def test_a_build_is_the_same_however_little_fits_into_memory(tmp_path: Path, sma
 def test_it_is_what_a_local_run_takes() -> None:
     assert type(make_pipeline([]).runner) is LocalRunner
     assert type(make_pipeline(["--direct_running_mode=multi_processing", "--direct_num_workers=2"]).runner) is LocalRunner
+
+
+def test_the_limit_of_one_machine_is_told_and_what_goes_beyond(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = call("list", "runners")
+    assert listed.code == 0 and "100,000 dialogues" in listed.out and known.LOCAL_FLINK in listed.out
+    words = ("build", "splits", "--input", DATA / "multiwoz21", "--set", "hard_share=", "--output")
+    monkeypatch.setattr(known, "DIALOGUES", 3)
+    after = call(*words, tmp_path / "dialogues")
+    assert after.code == 0 and "dialogues in this process" in after.err and known.LOCAL_FLINK in after.err
+    monkeypatch.setattr(known, "BYTES", 1_000)
+    before = call(*words, tmp_path / "bytes")
+    assert before.code == 0 and before.err.count("GB of input in this process") == 1 and "dialogues in this process" not in before.err
+    assert hashes(tmp_path / "dialogues") == hashes(tmp_path / "bytes")
+    assert known.size_warning(["--runner=FlinkRunner"], bytes_in=10**12) == ""
+    assert known.size_warning([], bytes_in=10) == ""
