@@ -312,25 +312,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
             with files.create(files.join(output.temporary, manifest.PRIVATE)) as stream:
                 stream.write(manifest.encode(whole))
         made["warnings"] += export.nothing_exported(job.exports, job.recipe.suites, exported, f"{EXPORTS}/")
-        languages = card.languages_of(job, output.temporary, outputs)
-        card_text = card.make(job, made, languages).encode()
-        inner = {path: text.encode() for path, text in card.inner_cards(job, made, languages).items()}
-        for path, text in {"README.md": card_text, **inner}.items():
-            with files.create(files.join(output.temporary, path)) as stream:
-                stream.write(text)
-            made["outputs"].append(manifest.entry(path, text))
-        catalogue = croissant.make(
-            f"{job.recipe.benchmark}-by-dialmill",
-            f"{job.benchmark.about}. Made by dialmill.",
-            job.benchmark.paper,
-            card.binding_licence(job, made),
-            languages,
-            made["dialmill"],
-            made["outputs"],
-        )
-        with files.create(files.join(output.temporary, "croissant.json")) as stream:
-            stream.write(catalogue)
-        made["outputs"].append(manifest.entry("croissant.json", catalogue) | {"schema": "croissant", "records": 1})
+        _write_cards(job, output.temporary, made, outputs)
         report.add(output.temporary, made)
         output.commit(manifest.encode(made))
         # What a run was too large for is no property of what it made: it stands in no manifest.
@@ -338,6 +320,29 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         for warning in [*made["warnings"], *([late] if late else [])]:
             progress.say(f"warning: {warning}")
         return made
+
+
+def _write_cards(job: Job, folder: str, made: dict[str, Any], outputs: list[dict[str, Any]]) -> None:
+    """The cards of the folder and of what is in it, and its entry for catalogues; their lines go into the manifest."""
+    languages = card.languages_of(job, folder, outputs)
+    card_text = card.make(job, made, languages).encode()
+    inner = {path: text.encode() for path, text in card.inner_cards(job, made, languages).items()}
+    for path, text in {"README.md": card_text, **inner}.items():
+        with files.create(files.join(folder, path)) as stream:
+            stream.write(text)
+        made["outputs"].append(manifest.entry(path, text))
+    catalogue = croissant.make(
+        f"{job.recipe.benchmark}-by-dialmill",
+        f"{job.benchmark.about}. Made by dialmill.",
+        job.benchmark.paper,
+        card.binding_licence(job, made),
+        languages,
+        made["dialmill"],
+        made["outputs"],
+    )
+    with files.create(files.join(folder, "croissant.json")) as stream:
+        stream.write(catalogue)
+    made["outputs"].append(manifest.entry("croissant.json", catalogue) | {"schema": "croissant", "records": 1})
 
 
 def _export(job: Job, folder: str, beam_options: Sequence[str], plain: bool) -> list[dict[str, Any]]:
