@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -241,14 +242,15 @@ _NARROW = 4
 def _latex_rows(row: Sequence[str | Score]) -> Iterator[str]:
     yield " & ".join(map(_latex_cell, row)) + r" \\"
     if any(isinstance(cell, Score) and cell.change for cell in row):
-        changes = (rf"{{\scriptsize {_escaped(cell.change)}}}" if isinstance(cell, Score) and cell.change else "" for cell in row)
+        changes = (rf"{{\scriptsize {_minus(_escaped(cell.change))}}}" if isinstance(cell, Score) and cell.change else "" for cell in row)
         yield " & ".join(changes) + r" \\"
 
 
 def _latex_cell(cell: str | Score) -> str:
     if isinstance(cell, str):
         return _escaped(cell)
-    bold = rf"\textbf{{{cell.text}}}" if cell.best else cell.text
+    text = _minus(cell.text)
+    bold = rf"\textbf{{{text}}}" if cell.best else text
     return bold + (rf"\textsuperscript{{{cell.beats}}}" if cell.beats else "")
 
 
@@ -257,3 +259,8 @@ _LATEX = str.maketrans({char: f"\\{char}" for char in "&%$#_{}"} | {"\\": r"\tex
 
 def _escaped(cell: str) -> str:
     return cell.translate(_LATEX)
+
+
+def _minus(numbers: str) -> str:
+    """Numbers whose minus is one, and no hyphen."""
+    return re.sub(r"-(?=\d)", "$-$", numbers)

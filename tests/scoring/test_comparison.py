@@ -89,6 +89,7 @@ def test_latex_is_well_formed_and_compiles_where_there_is_latex(compared: tuple[
         columns = len(re.search(r"\\begin\{tabular\}\{([lcr]+)\}", table)[1])  # type: ignore[index]  # there is one
         rows = [line for line in table.splitlines() if line.endswith(r"\\")]
         assert rows and all(len(re.findall(r"(?<!\\)&", row)) == columns - 1 for row in rows)
+        assert not re.search(r"[\[ ]-\d", table), "a hyphen is no minus"
         assert not re.search(r"(?<!\\)[%#_]", re.sub(r"\\begin\{tabular\}.*", "", table)), "what LaTeX would take for its own is escaped"
     pdflatex = shutil.which("pdflatex")
     if pdflatex is None:
