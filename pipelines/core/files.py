@@ -165,11 +165,21 @@ def read_head(path: str, count: int) -> bytes:
 
 @contextmanager
 def read(path: str) -> Iterator[BinaryIO]:
-    """A file opened for reading, for what is too large to hold (`read_bytes`).
+    """A file, or a zip's member, opened for reading from front to back, for what is too large to hold (`read_bytes`).
 
     Raises:
         InputError: missing or unreadable.
     """
+    archive, member = split_member(path)
+    if member:
+        with open_zip(archive) as opened_zip:
+            _check_member(archive, opened_zip, member)
+            try:
+                with opened_zip.open(member) as unpacked:
+                    yield unpacked  # type: ignore[misc]  # which reads like any binary file
+            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+                raise InputError(path, f"is damaged: {error}", "download it again") from None
+        return
     if is_remote(path):
         with _told(path), _remote(path).open(path, "rb") as opened:
             yield opened

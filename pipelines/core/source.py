@@ -46,6 +46,8 @@ class Source(ABC):
     kinds: ClassVar[tuple[FileKind, ...]] = ()
     #: Whether it takes files of no particular release ("User: ..." lines): another source that knows a file, a plug-in's too, goes first.
     generic: ClassVar[bool] = False
+    #: Whether each item of its files of dialogues (and of acts) in JSON is read for itself: large ones are then read in parts.
+    cuts: ClassVar[bool] = False
     #: Whether its dialogues are nothing without their guarded values: a variant that hits one is rejected.
     values_needed: ClassVar[bool] = False
 

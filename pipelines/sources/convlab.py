@@ -46,6 +46,7 @@ class ConvLab(Source):
     language = "en, zh"
     licence = "as its data set"
     about = "ConvLab-3 unified format: data.zip or dialogues.json of KVRET, CamRest and many others"
+    cuts = True
     kinds = (FileKind("convlab", ([{"dialogue_id": ANY, "data_split": ANY, "turns": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:

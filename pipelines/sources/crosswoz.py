@@ -49,6 +49,7 @@ class CrossWOZ(Source):
     language = "zh"
     licence = "Apache-2.0"
     about = "CrossWOZ, original layout (Chinese, 5 domains), whole or zipped"
+    cuts = True
     kinds = (FileKind("crosswoz", ({ANY: {"sys-usr": ANY, "messages": ANY}},)),)
 
     def role(self, path: str, head: str) -> Role | None:

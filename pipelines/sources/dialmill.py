@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.cut import first_of
 from dialmill.pipelines.sources.peek import PARQUET, first_record
 from dialmill.pipelines.sources.reading import dialogue_data, file_name, load_record
 from dialmill.pipelines.sources.rows import read_rows
@@ -56,6 +57,7 @@ class Dialmill(Source):
     language = "en, zh"
     licence = "see its manifest"
     about = "dialmill's own dialogues/standard/*.jsonl or *.parquet, or any file of canonical records"
+    cuts = True
 
     def chosen(self, fields: Mapping[str, str]) -> Source:
         super().chosen(fields)
@@ -87,15 +89,15 @@ class Dialmill(Source):
             for row in read_rows(path, data):
                 yield _named(row.fields) or f"{file_name(path)}:{row.place}", "dialogue", msgspec.json.encode(row.fields)
             return
-        lines = data.split(b"\n")
-        for number, line in enumerate(lines, 1):
+        lines, before = data.split(b"\n"), first_of(data)
+        for number, line in enumerate(lines, before + 1):
             if not line.strip():
                 continue
             try:
                 source_id = _named(msgspec.structs.asdict(_ID.decode(line)))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 # The last line without its end is a file cut off. Elsewhere a bad line costs itself, under the name of its place.
-                if number == len(lines) and not _is_json(line):
+                if number == before + len(lines) and not _is_json(line):
                     raise InputError(path, f"line {number} is cut off", "make or download it again") from None
                 source_id = ""
             yield source_id or f"{file_name(path)}:{number}", "dialogue", line

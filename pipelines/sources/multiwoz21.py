@@ -56,6 +56,7 @@ class MultiWoz21(Source):
     language = "en"
     licence = "MIT"
     about = "MultiWOZ 2.1, data.json layout (also ConvLab-2's parts and modified copies), whole or zipped"
+    cuts = True
     kinds = (FileKind("multiwoz21", ({ANY: {"log": ANY}},), ("data.json",)),)
 
     def role(self, path: str, head: str) -> Role | None:

@@ -47,6 +47,7 @@ class MultiWoz22(Source):
     licence = "MIT"
     about = "MultiWOZ 2.2, schema-guided layout: dialogues_NNN.json with frames, and dialog_acts.json"
     # A turn has a number here, which the Schema-Guided Dialogue corpus, of the same layout, has not.
+    cuts = True
     kinds = (
         FileKind(
             "multiwoz22",

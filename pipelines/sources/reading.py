@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Piece
+from dialmill.pipelines.sources.cut import first_of
 from dialmill.pipelines.sources.spans import Settled
 from dialmill.schemas import Step, Turn
 
@@ -126,7 +127,7 @@ def records_with_id(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     Raises:
         InputError: as `json_array_items`.
     """
-    for index, raw in enumerate(json_array_items(path, data)):
+    for index, raw in enumerate(json_array_items(path, data), first_of(data)):
         try:
             source_id = _ID.decode(raw).dialogue_id
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

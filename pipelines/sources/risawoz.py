@@ -55,6 +55,7 @@ class RiSAWOZ(Source):
     language = "zh"
     licence = "CC BY-NC 4.0"
     about = "RiSAWOZ, original layout (Chinese, 12 domains); its data may not be used commercially"
+    cuts = True
     kinds = (FileKind("risawoz", ([{"dialogue_id": ANY, "dialogue": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:

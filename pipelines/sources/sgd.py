@@ -45,6 +45,7 @@ class SchemaGuided(Source):
     language = "en"
     licence = "CC BY-SA 4.0"
     about = "Schema-Guided Dialogue (DSTC8), original layout: dialogues_NNN.json with frames and acts"
+    cuts = True
     kinds = (FileKind("sgd", ([{"dialogue_id": ANY, "services": ANY, "turns": [{"frames": ANY, "speaker": ANY, "utterance": ANY}]}],)),)
 
     def role(self, path: str, head: str) -> Role | None:

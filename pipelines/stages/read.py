@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import BinaryIO
 
 import msgspec
 from dialmill.pipelines.core import files
@@ -14,6 +16,7 @@ from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.source import Kind, Piece, Source, id_fault
 from dialmill.pipelines.core.stage import Item, Reject, Stage, compress, decompress
+from dialmill.pipelines.sources import cut
 from dialmill.pipelines.stages.filters import refusal
 from dialmill.pipelines.stages.items import ParsedDialogue, pack_dialogue
 from dialmill.pipelines.stages.split import Fact, fact_of
@@ -34,11 +37,9 @@ class ReadFile(Stage):
     def process(self, element: int, side: object = None) -> Iterable[tuple[str, Item]]:
         one = self.inputs[element]
         records = 0
+        content_seen = _Seen()
         try:
-            data = files.read_bytes(one.path)
-            source = self.sources[one.source]
-            # The path itself, not how it is shown: its folders can tell the split, however the user named the file.
-            for index, (source_id, kind, content) in enumerate(source.pieces(one.role, one.path, files.without_mark(data))):
+            for index, (source_id, kind, content) in enumerate(self._pieces(one, content_seen)):
                 records += kind == "dialogue"
                 fault = id_fault(source_id)
                 if fault is not None:
@@ -54,14 +55,60 @@ class ReadFile(Stage):
         self.counters.inputs.append(
             {
                 "path": one.shown,
-                "sha256": hashlib.sha256(data).hexdigest(),
-                "bytes": len(data),
+                "sha256": content_seen.hasher.hexdigest(),
+                "bytes": content_seen.size,
                 "records": records,
                 "licence": self.sources[one.source].licence,
                 "source": one.source,
                 "role": one.role,
             }
         )
+
+    def _pieces(self, one: InputFile, seen: _Seen) -> Iterator[tuple[str, Kind, bytes]]:
+        """The pieces of a file, of a large one part by part where its source takes parts; `seen` is told what was read."""
+        source = self.sources[one.source]
+        given = 0
+        if source.cuts and one.role in ("dialogues", "acts") and one.size > 2 * cut.PART and one.path.endswith((".json", ".jsonl")):
+            try:
+                with files.read(one.path) as stream:
+                    for part in cut.parts(one.path, seen.through(stream)):
+                        for piece in source.pieces(one.role, one.path, part):
+                            yield piece
+                            given += 1
+                return
+            except (cut.NotCut, InputError):
+                pass  # read whole, a file that isn't sound says what is wrong and where
+        data = files.read_bytes(one.path)
+        seen.whole(data)
+        # The path itself, not how it is shown: its folders can tell the split, however the user named the file.
+        yield from islice(source.pieces(one.role, one.path, files.without_mark(data)), given, None)
+
+
+class _Seen:
+    """The digest and the size of what was read of a file."""
+
+    def __init__(self) -> None:
+        self.hasher, self.size = hashlib.sha256(), 0
+
+    def whole(self, data: bytes) -> None:
+        """All of a file, whatever of it was read before."""
+        self.hasher, self.size = hashlib.sha256(data), len(data)
+
+    def through(self, stream: BinaryIO) -> BinaryIO:
+        """A stream of which all that is read counts."""
+        return _Counted(stream, self)  # type: ignore[return-value]  # what is read from it is all that anybody asks of it
+
+
+class _Counted:
+    def __init__(self, stream: BinaryIO, seen: _Seen) -> None:
+        self._stream, self._seen = stream, seen
+
+    def read(self, count: int) -> bytes:
+        """Up to so many bytes."""
+        data = self._stream.read(count)
+        self._seen.hasher.update(data)
+        self._seen.size += len(data)
+        return data
 
 
 #: What a parsed dialogue gives to the pools of perturbers.
