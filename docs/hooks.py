@@ -104,6 +104,7 @@ def _weights() -> str:
 def _table(facts: list[dict[str, str]]) -> str:
     rows = ["| option | meaning | takes | default | example |", "|---|---|---|---|---|"]
     for one in facts:
-        cells = [f"`{one['name']}`", one["about"], one["allowed"] + (f" ({one['unit']})" if one["unit"] else ""), one["default"], one["example"]]
+        about = one["about"] + (f" (takes effect with {one['with']})" if one["with"] else "")
+        cells = [f"`{one['name']}`", about, one["allowed"] + (f" ({one['unit']})" if one["unit"] else ""), one["default"], one["example"]]
         rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;") for cell in cells) + " |")
     return "\n".join(rows) + "\n"

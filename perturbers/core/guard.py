@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dialmill.perturbers.core.matcher import lowered
 from dialmill.schemas import Span, Turn
 from dialmill.schemas.dialogue import GUARDED
 
@@ -103,12 +104,6 @@ def choices(tools: Any) -> Iterator[str]:
             yield from choices(one)
 
 
-def _lower(text: str) -> str:
-    """Lower case with every character in its place."""
-    low = text.lower()
-    return low if len(low) == len(text) else "".join(one if len(one.lower()) != 1 else one.lower() for one in text)
-
-
 class Guard:
     """Finds values in text.
 
@@ -121,7 +116,7 @@ class Guard:
     def __init__(self, values: Iterable[str] = (), shapes: bool = True, anywhere: bool = False) -> None:
         self.shapes, self.anywhere = shapes, anywhere
         self._exact = frozenset(value for value in values if len(value) >= SHORTEST or (len(value) == 2 and _HAN.search(value)))
-        self._low = frozenset(map(_lower, self._exact))
+        self._low = frozenset(map(lowered, self._exact))
         lengths: dict[str, set[int]] = {}
         for low in self._low:
             lengths.setdefault(low[:2], set()).add(len(low))
@@ -139,7 +134,7 @@ class Guard:
         """Where the named values stand, sorted; places of different values may overlap."""
         if not self._lengths:
             return []
-        low, found = _lower(text), []
+        low, found = lowered(text), []
         for start in range(len(low) - 1):
             for length in self._lengths.get(low[start : start + 2], ()):
                 end = start + length

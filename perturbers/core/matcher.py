@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import compress
 from typing import Generic, NamedTuple, TypeVar
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 
 from dialmill.perturbers.core.graphemes import MARKS
 from dialmill.perturbers.core.tokens import Runs
@@ -42,10 +42,8 @@ class Cut:
     __slots__ = ("_bounds", "_folded", "_found", "names")
 
     def __init__(self, text: str, language: str) -> None:
-        folded = text.lower()
+        folded = lowered(text)
         if not folded.isascii():
-            if len(folded) != len(text):
-                folded = "".join(low if len(low := char.lower()) == 1 else char for char in text)
             folded = folded.translate(_HALF)
         marked = not folded.isascii() and _MARKED.search(folded) is not None
         if marked:
@@ -56,9 +54,9 @@ class Cut:
         self._found = found
         self._bounds: list[tuple[int, int]] | None = None
         self.names = ["and" if name == "&" else name for name in found] if "&" in folded else found
-        if marked:
-            # A label may have the composed letter where the text has letter and mark, and the other way round.
-            self.names = [normalize("NFC", name) for name in self.names]
+        if not folded.isascii() and (marked or not is_normalized("NFKC", folded) or folded.casefold() != folded):
+            # A label may have the composed letter where the text has letter and mark, "ss" where it has ß, "fi" where it has the ligature.
+            self.names = [folded_word(name) for name in self.names]
 
     @property
     def bounds(self) -> list[tuple[int, int]]:
@@ -78,6 +76,21 @@ class Cut:
     def closed(self, end: int, value: str) -> int:
         """Where a place of `value` ends whose units end at `end`: the bracket that closes "海底捞(西单店)" belongs to it."""
         return end + 1 if value[-1:] in (")", "）") and self._folded[end : end + 1] == ")" else end
+
+
+def lowered(text: str) -> str:
+    """Lower case with every character in its place: the one capital whose small letter is two characters stays."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(one if len(one.lower()) != 1 else one.lower() for one in text)
+
+
+def folded_word(text: str) -> str:
+    """A text in the one form in which equal words are equal: compatible characters (ligatures, full-width and circled ones) by what they stand for,
+    letters with their marks in one, without letter case (ß is ss). It may be longer or shorter than the text."""
+    if text.isascii():
+        return text.lower()
+    # The dot that the capital İ keeps is part of its small letter.
+    return normalize("NFC", normalize("NFKC", text).casefold().replace("i\u0307", "i"))
 
 
 class Hit(NamedTuple):

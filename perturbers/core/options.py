@@ -6,9 +6,9 @@
 
 `read` makes a value of what a user wrote ("0.3", or 0.3 out of YAML), `check` holds the values of an instance against their types and ranges, and
 `describe` is the help text: all three read the same annotation. `Meta` is msgspec's; ``extra={"unit": "dB"}`` gives a unit, and a title stands in
-messages for what a pattern means ("a date, YYYY-MM-DD"). ``extra={"needs": {"engine": ("llm",)}}`` says of which other options an option's effect
-depends: set where it has none, it is refused (`without_effect`). A field that is no option but part of what a perturber holds, such as a pool, is
-made by `state`.
+messages for what a pattern means ("a date, YYYY-MM-DD"). ``extra={"needs": {"engine": ("llm",)}}`` says on which other options an option's effect
+depends (`effects` has the conditions): set where it has none, it is refused (`without_effect`). A field that is no option but part of what a
+perturber holds, such as a pool, is made by `state`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from textwrap import wrap
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from dialmill.perturbers.core.effects import Condition, condition
 from msgspec import Meta
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Meta",
     "Option",
     "OptionError",
+    "alternatives",
     "check",
     "describe",
     "facts",
@@ -74,7 +76,12 @@ class Option(NamedTuple):
     meaning: str = ""
     unit: str = ""
     example: Any = None
-    needs: Mapping[str, tuple[Any, ...]] = types.MappingProxyType({})
+    needs: Mapping[str, Condition] = types.MappingProxyType({})
+
+    @property
+    def effective(self) -> str:
+        """With which other options it has an effect: "engine=llm; output=plain"; "" where it always has one."""
+        return "; ".join(one.wanted(other, written) for other, one in self.needs.items())
 
     @property
     def allowed(self) -> str:
@@ -118,7 +125,8 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
     meaning = next((meta.description for meta in metas if meta.description), "")
     unit = next((str(meta.extra["unit"]) for meta in metas if meta.extra and "unit" in meta.extra), "")
     examples = [shown for meta in metas for shown in meta.examples or ()] or _other_values(_plain(kind), default)
-    needs: Mapping[str, tuple[Any, ...]] = next((meta.extra["needs"] for meta in metas if meta.extra and "needs" in meta.extra), {})
+    stated = next((meta.extra["needs"] for meta in metas if meta.extra and "needs" in meta.extra), {})
+    needs = {other: condition(one) for other, one in stated.items()}
     return Option(field.name, kind, default, meaning, unit, examples[0] if examples else None, needs)
 
 
@@ -126,9 +134,13 @@ def _other_values(kind: Any, default: Any) -> list[Any]:
     """Values besides the default that the type alone tells."""
     if kind is bool:
         return [not default]
-    if get_origin(kind) is Literal:
-        return [value for value in get_args(kind) if value != default]
-    return []
+    return [value for value in alternatives(kind) if value != default]
+
+
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """The values of a type that is a choice among a few texts; none of any other type."""
+    plain = _plain(kind)
+    return get_args(plain) if get_origin(plain) is Literal else ()
 
 
 def _metas(kind: Any) -> list[Meta]:
@@ -276,10 +288,10 @@ def check(instance: Any, called: str = "", effects: bool = True) -> None:
 def without_effect(instance: Any) -> Iterator[tuple[str, str]]:
     """The options of an instance that have no effect, whatever their value, given the other options; each with what would give it one."""
     for option in options(type(instance)):
-        for other, values in option.needs.items():
-            if getattr(instance, other) not in values:
-                wanted = " or ".join(f"{other}={written(value) or 'empty'}" for value in values)
-                yield option.name, f"it takes effect with {wanted}, not with {other}={written(getattr(instance, other)) or 'empty'}"
+        for other, one in option.needs.items():
+            if not one.holds(getattr(instance, other)):
+                but = "" if other == option.name else f", not with {other}={written(getattr(instance, other)) or 'empty'}"
+                yield option.name, f"it takes effect with {one.wanted(other, written)}{but}"
                 break
 
 
@@ -354,8 +366,8 @@ def _example(option: Option, form: str, called: str) -> str:
 
 
 def facts(kind: type, called: str, form: str = PERTURBER, defaults: object = None) -> list[dict[str, str]]:
-    """The options of a dataclass as plain texts: `name`, `about` (its meaning), `allowed`, `unit`, `default` and `example`; its own before inherited
-    ones.
+    """The options of a dataclass as plain texts: `name`, `about` (its meaning), `allowed`, `unit`, `default`, `example`, and `with`, the
+    other options that give it an effect; its own before inherited ones.
 
     Args:
         kind: the dataclass: a perturber or a recipe.
@@ -373,7 +385,15 @@ def facts(kind: type, called: str, form: str = PERTURBER, defaults: object = Non
         example = "" if option.example is None else _example(option, form, called)
         shown = _shown(default)
         found.append(
-            {"name": option.name, "about": option.meaning, "allowed": option.allowed, "unit": option.unit, "default": shown, "example": example}
+            {
+                "name": option.name,
+                "about": option.meaning,
+                "allowed": option.allowed,
+                "unit": option.unit,
+                "default": shown,
+                "example": example,
+                "with": option.effective,
+            }
         )
     return found
 
@@ -390,6 +410,7 @@ def describe(kind: type, called: str, form: str = PERTURBER, defaults: object = 
     blocks = []
     for one in facts(kind, called, form, defaults):
         told = [one["allowed"], *(f"{key}: {one[key]}" for key in ("unit", "default", "example") if one[key])]
+        told += [f"takes effect with {one['with']}"] if one["with"] else []
         lines = [*wrap(one["about"], 110), *wrap("; ".join(told), 110, break_on_hyphens=False)]
         blocks.append("\n".join([f"  {one['name']}", *(f"      {line}" for line in lines)]))
     return "\n".join(blocks)

@@ -72,6 +72,11 @@ def as_row(row: Any) -> dict[str, Any] | None:
     """A row as an object, None where it is none and can't be read as one."""
     if isinstance(row, str):
         try:
+            # JSON first: its escapes ("\\/", two of them for one emoji) are others in Python. A text may be a row that was written twice.
+            return as_row(json.loads(row, parse_constant=lambda _: None))
+        except (ValueError, RecursionError):
+            pass
+        try:
             tree = ast.fix_missing_locations(_Constants().visit(ast.parse(row.strip(), mode="eval")))
             row = ast.literal_eval(tree)
         except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -15,7 +15,8 @@ from itertools import accumulate
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from dialmill.perturbers.core.checks import certify
-from dialmill.perturbers.core.contract import Changed, PerturbResult, Skipped, TurnPerturber
+from dialmill.perturbers.core.contract import Changed, PerturbResult, Skipped, TurnPerturber, ValueMode
+from dialmill.perturbers.core.effects import Never
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
 from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng
@@ -91,7 +92,16 @@ class Disfluency(TurnPerturber):
     disfluency falls stays fluent (`stays_fluent`), as most short turns do; of a dialogue whose turns would all stay fluent one turn gets one.
     """
 
-    setting: Annotated[Setting, Meta(description='how fluent: "conversation", 6 disfluencies in 100 words; "computer", 2')] = "conversation"
+    values: Annotated[
+        ValueMode,
+        Meta(
+            description="slot values stay as they are, whatever this says; other perturbers have a choice",
+            extra={"needs": {"values": Never("slot values stay as they are")}},
+        ),
+    ] = "protect"
+    setting: Annotated[
+        Setting, Meta(description='how fluent: "conversation", 6 disfluencies in 100 words; "computer", 2', extra={"needs": {"rate": (0.0,)}})
+    ] = "conversation"
     rate: Annotated[
         float,
         Meta(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from dialmill.perturbers.core.distance import distance
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
-from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.matcher import Cut, folded_word
 from dialmill.perturbers.entities.coinage import LODGING, RESTAURANT, SIGHT, TASK, TOWN, VENUE
 from dialmill.perturbers.typing.english import frequent_words
 
@@ -246,7 +246,7 @@ class Finder:
         """
         spans = list(forced)
         found: list[Mention] = []
-        low = text.lower()
+        low = folded_word(text)
         if not spans and not any(start in low for start in self._starts):
             return found
         units = Cut(text, "en")

@@ -110,10 +110,10 @@ class OutOfScope(DialoguePerturber):
         for path in filter(None, (*self.texts.split("|"), self.knowledge)):
             if not Path(path).is_file():
                 raise OptionError(f"out_of_scope: there is no file {path}")
-        sources = {one.source for one in candidates(self.texts, "en")} if self.texts else set()
-        if self.texts and not sources:
+        if self.texts and not candidates(self.texts, "en"):
             raise OptionError(f"out_of_scope: {self.texts} holds no candidates")
-        if self.texts and self.train_source not in ("", "*") and self.train_source not in sources:
+        sources = {one.source for language in sorted(self.languages) for one in candidates(self.texts, language)}
+        if self.train_source not in ("", "*") and self.train_source not in sources:
             raise OptionError(f"out_of_scope: there is no source {self.train_source!r}; there are: {', '.join(sorted(sources))}")
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:

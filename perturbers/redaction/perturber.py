@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
+from dialmill.perturbers.core.effects import Naming
 from dialmill.perturbers.core.lexicon import words
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng
@@ -40,8 +41,13 @@ class Redact(DialoguePerturber):
         Literal["exempt", "replace"],
         Meta(description='what becomes of values that are labels of the dialogue: "exempt" leaves them, "replace" changes text and labels alike'),
     ] = "exempt"
-    names: Annotated[str, Meta(description="a text file with names to take out, one a line", examples=["names.txt"])] = ""
-    region: Annotated[Literal["GB", "US", "CN"], Meta(description="where telephone numbers without a country's code are from")] = "GB"
+    names: Annotated[
+        str, Meta(description="a text file with names to take out, one a line", examples=["names.txt"], extra={"needs": {"kinds": Naming(("name",))}})
+    ] = ""
+    region: Annotated[
+        Literal["GB", "US", "CN"],
+        Meta(description="where telephone numbers without a country's code are from", extra={"needs": {"kinds": Naming(("phone",))}}),
+    ] = "GB"
 
     name: ClassVar[str] = "redact"
     version: ClassVar[int] = 2

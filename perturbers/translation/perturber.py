@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
+from dialmill.perturbers.core.effects import Except
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.rewording import llm
 from dialmill.perturbers.translation import engines, lexicon
@@ -61,7 +62,15 @@ class Translate(DialoguePerturber):
             description="the model that the engine llm asks, by its name at the endpoint", examples=["qwen2.5"], extra={"needs": {"engine": ("llm",)}}
         ),
     ] = ""
-    tries: Annotated[int, Meta(ge=1, description="attempts for each turn until one passes the checks", examples=[5])] = 3
+    tries: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="attempts for each turn until one passes the checks",
+            examples=[5],
+            extra={"needs": {"engine": Except(("none",), "llm")}},
+        ),
+    ] = 3
 
     name: ClassVar[str] = "translate"
     version: ClassVar[int] = 1

@@ -375,7 +375,7 @@ class Recipe:
         yield from options.without_effect(self)
         plan = self.suite_plan()
         if not plan:
-            for key in ("variants", "perturbed_splits", "donors_from", "keep_audio"):
+            for key in ("variants", "perturbed_splits", "donors_from", "keep_audio", "max_failures", "blind_suites"):
                 yield key, "this run makes no perturbed suite; name one with suites=standard,NAME"
         elif all(any(key.rpartition(".")[0] == suite.name for key in self.suite_variants) for suite in plan):
             for key in ("variants", "perturbed_splits"):
@@ -383,8 +383,12 @@ class Recipe:
         links = [link for suite in plan for link in (suite.perturber.links if isinstance(suite.perturber, perturbers.Chain) else (suite.perturber,))]
         if plan and not any(isinstance(link, Rewriter) for link in links):
             yield "donors_from", "no suite takes its wording from other turns"
-        if plan and not any(link.name == "speech" for link in links):
-            yield "keep_audio", "no suite is spoken"
+        if plan and not any(link.name == "speech" and getattr(link, "engine", "") != "text" for link in links):
+            yield "keep_audio", "no suite is spoken with audio"
+        if not self.hard_share and self.hard_baselines:
+            yield "hard_baselines", "hard_share is 0, so there is no test_hard"
+        if self.hard_share and not self.hard_baselines:
+            yield "hard_share", "hard_baselines is empty, so nothing chooses test_hard"
         for name in self.prompts:
             if not any(link.name == name and getattr(link, "engine", "") == "llm" for link in links):
                 yield f"prompts.{name}", f"no suite has {name} with engine=llm"

@@ -215,12 +215,33 @@ def _parse_tok(lines: Sequence[str]) -> list[LogLine]:
 
 
 def split_lines(data: bytes) -> list[str]:
-    """Decode UTF-8 (undecodable bytes become U+FFFD, a byte order mark in front is dropped) and split at ``\\n`` only; a final newline ends the last
+    """Decode line by line (`decoded`), without the byte order mark in front, and split at ``\\n`` only; a final newline ends the last
     line."""
     parts = data.removeprefix(_BOM).split(b"\n")
     if parts and not parts[-1]:
         parts.pop()
-    return [part.removesuffix(b"\r").decode("utf-8", "replace") for part in parts]
+    return [decoded(part.removesuffix(b"\r")) for part in parts]
+
+
+def decoded(line: bytes) -> str:
+    """A line as whoever wrote it saw it: channels mix encodings, as each client sends in its own. UTF-8 where it is that; else Chinese (GB 2312)
+    where all that isn't ASCII is Chinese in it, two characters at least; else Windows' Western European."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        chinese = line.decode("gb2312")
+        if sum(map(_is_chinese, chinese)) > 1 and all(char.isascii() or _is_chinese(char) for char in chinese):
+            return chinese
+    except UnicodeDecodeError:
+        pass
+    # Five bytes are nothing in Windows' encoding.
+    return "".join(bytes([byte]).decode("cp1252", "replace") if byte > 127 else chr(byte) for byte in line)
+
+
+def _is_chinese(char: str) -> bool:
+    return "\u4e00" <= char <= "\u9fff" or "\u3000" <= char <= "\u303f" or "\uff00" <= char <= "\uffef"
 
 
 def _read_bytes(path: Path, what: str) -> bytes:

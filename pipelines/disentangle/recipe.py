@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -13,6 +13,10 @@ from dialmill.schemas import Dialogue
 
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$", title="a date, YYYY-MM-DD")]
 
+#: What is said of predicted links, and of splits by time, which the dialogues have from the logs.
+_PREDICTED = {"needs": {"links": ("predicted",)}}
+_DATED = {"needs": {"splits": ("auto", "official", "keep")}}
+
 
 @dataclass(frozen=True)
 class LogRecipe(Recipe):
@@ -21,11 +25,18 @@ class LogRecipe(Recipe):
     links: Annotated[
         Literal["predicted", "annotated"], Meta(description="where replies come from: predicted by the link model, or read from NAME.annotation.txt")
     ] = "predicted"
-    model: Annotated[str | None, Meta(description="a file of the link model; none takes the one that comes with dialmill", examples=["my.model"])] = (
-        None
-    )
+    model: Annotated[
+        str | None, Meta(description="a file of the link model; none takes the one that comes with dialmill", examples=["my.model"], extra=_PREDICTED)
+    ] = None
     min_confidence: Annotated[
-        float, Meta(ge=0, le=1, description="only predicted conversations of at least this confidence", examples=[0.7], extra={"unit": "confidence"})
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="only predicted conversations of at least this confidence",
+            examples=[0.7],
+            extra={"unit": "confidence", **_PREDICTED},
+        ),
     ] = 0.0
     undirected_start: Annotated[bool, Meta(description="only conversations whose first message addresses nobody")] = False
     opens_with_request: Annotated[
@@ -66,10 +77,12 @@ class LogRecipe(Recipe):
     ] = None
     form: Annotated[Literal["dstc7", "dstc8", "plain"], Meta(description="the form of the release")] = "plain"
     valid_from: Annotated[
-        Date | None, Meta(description="the first day of the validation split, for splits by time; goes with test_from", examples=["2009-10-01"])
+        Date | None,
+        Meta(description="the first day of the validation split, for splits by time; goes with test_from", examples=["2009-10-01"], extra=_DATED),
     ] = None
     test_from: Annotated[
-        Date | None, Meta(description="the first day of the test split, for splits by time; goes with valid_from", examples=["2010-01-01"])
+        Date | None,
+        Meta(description="the first day of the test split, for splits by time; goes with valid_from", examples=["2010-01-01"], extra=_DATED),
     ] = None
     entangled_lines: Annotated[
         int,
@@ -104,6 +117,14 @@ class LogRecipe(Recipe):
         super().__post_init__()
         if (self.valid_from is None) != (self.test_from is None) or (self.valid_from or "") > (self.test_from or ""):
             raise UsageError("valid_from and test_from go together, and valid_from is the earlier")
+
+    def without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+        yield from super().without_effect(given)
+        if not self.shows_channel:
+            for key in ("entangled_lines", "stretch_lines"):
+                yield key, "no file shows the channel in place of conversations: subtask 2 of form dstc8 does"
+        if self.valid_from is not None:
+            yield "fractions", "valid_from and test_from split by time"
 
     @property
     def writes_links(self) -> bool:

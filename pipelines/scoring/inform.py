@@ -16,8 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dialmill.perturbers.core.tables import as_row
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.scoring.state import State, canonical, state_of
+from dialmill.pipelines.sources.normalise import scalar_text
 from dialmill.schemas.dialogue import DONTCARE, Goal
 from dialmill.schemas.strict_json import JsonError, parse
 
@@ -75,14 +77,26 @@ class Database:
                 rows = parse(data)
             except JsonError as error:
                 raise InputError(path, str(error), "download it again") from None
-            if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+            if isinstance(rows, list) and rows and all(isinstance(row, dict | str) for row in rows):
                 domain = re.split(r"[/\\!]", path)[-1].split("_")[0]
-                made.entities[domain] = [{_slot(key): str(value) for key, value in row.items() if isinstance(value, (str, int))} for row in rows]
+                made.entities[domain] = [_entity(row, f"row {number} of {path}") for number, row in enumerate(rows)]
         return made
 
     def find(self, domain: str, constraints: Mapping[str, frozenset[str]]) -> set[int]:
         """The numbers of the entities that fit."""
         return {number for number, row in enumerate(self.entities.get(domain, [])) if all(_fits(row, *one) for one in constraints.items())}
+
+
+def _entity(row: object, where: str) -> dict[str, str]:
+    """A row by slot, without what is no plain value; some releases write rows as text.
+
+    Raises:
+        InputError: a text that is no row: what is counted in the others would be wrong.
+    """
+    held = as_row(row)
+    if held is None:
+        raise InputError(where, f"is no row: {str(row)[:60]!r}", "rows are objects, or such as text in the notation of JSON or Python")
+    return {_slot(key): scalar_text(value) or "" for key, value in held.items() if isinstance(value, str | int)}
 
 
 def _fits(row: Mapping[str, str], slot: str, values: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role
 from dialmill.pipelines.disentangle import logs
-from dialmill.pipelines.disentangle.logs import Log, LogLine
+from dialmill.pipelines.disentangle.logs import Log, LogLine, split_lines
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.sources.peek import first_record, first_value
 from dialmill.pipelines.sources.reading import dialogue_data, file_name, json_kind, load_record
@@ -104,7 +104,7 @@ class ChatLogs(MessageSource):
             return _exported(source_id, [message for day in days for message in (day if isinstance(day, list) else [day])])
         if data.lstrip().startswith(b"{"):
             return _exported(source_id, load_record(data))
-        lines = [line.rstrip("\r") for line in data.decode("utf-8", "replace").split("\n")]
+        lines = split_lines(data)
         form = _form([line for line in lines[:_LOOKED_AT] if line.strip()])
         if form is None:
             raise RecordError("not_a_log", "no line is of irssi's, weechat's or ZNC's form")

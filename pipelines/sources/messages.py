@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 from dialmill.perturbers.core.guard import Guard, arguments, leaves
+from dialmill.perturbers.core.matcher import folded_word
 from dialmill.perturbers.sentence import language_of
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
@@ -126,8 +127,8 @@ def turns_of(messages: Sequence[Any], raws: Sequence[msgspec.Raw], where: str, a
         if text is None:
             turns.append(Turn(number, "other", "", role=role, payload=payload))
         else:
-            low = text.lower()
-            claims = [claim for claim in values if claim.value.lower() in low] if speaker == "user" else []
+            low = folded_word(text)
+            claims = [claim for claim in values if folded_word(claim.value) in low] if speaker == "user" else []
             turn = Turn(number, speaker, text, spans=settle(text, claims, language).spans, role=role, payload=payload)
             turns.append(guard.turn(turn) if speaker == "user" else turn)
     return language, tuple(turns)

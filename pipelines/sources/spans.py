@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
-from unicodedata import normalize
 
 from dialmill.perturbers.core.graphemes import is_mark
+from dialmill.perturbers.core.matcher import folded_word
 from dialmill.perturbers.core.values import find_span
 from dialmill.schemas import Span
 
@@ -68,7 +68,7 @@ class Tokens:
 def fold(text: str) -> str:
     """`text` for comparison: lower case, without blanks and punctuation, but with the points of decimals."""
     if not text.isascii():
-        text = normalize("NFC", text)  # a label may have the composed letter where the text has letter and mark
+        text = folded_word(text)  # a label may have the composed letter where the text has letter and mark, and ss where it has ß
     if text.isalnum():
         return text.lower()
     kept = []

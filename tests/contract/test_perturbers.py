@@ -30,6 +30,7 @@ class TestEntities(PerturberContract):
 
 class TestKnowledge(PerturberContract):
     name = "knowledge"
+    beside = {"ambiguous": "no question fits two entities of the samples; test_knowledge.py has such"}  # noqa: RUF012
 
 
 class TestOutOfScope(PerturberContract):
@@ -40,17 +41,24 @@ class TestQuestions(PerturberContract):
     name = "questions"
 
 
+#: Donors are given to a perturber by who runs it; the tests of builds look at where they come from.
+_REWRITING = {**PerturberContract.beside, "donors_from": "the samples are the donors here, whatever it says"}
+
+
 class TestParaphrase(PerturberContract):
     name = "paraphrase"
+    beside = _REWRITING
 
 
 class TestSimplification(PerturberContract):
     name = "simplification"
+    beside = _REWRITING
     differs = 0.4  # a short turn can be shortened in one way only
 
 
 class TestVerbosity(PerturberContract):
     name = "verbosity"
+    beside = _REWRITING
 
 
 class TestNlpaug(PerturberContract):
@@ -80,6 +88,7 @@ class TestRedact(PerturberContract):
     name = "redact"
     needs = ("phonenumbers",)
     options = {"labelled": "replace"}  # noqa: RUF012 - most codes and numbers of the samples are labels
+    beside = {"region": "numbers without a country's code, which test_redaction.py has"}  # noqa: RUF012
     changes = 0.1  # few of them say anything personal
     differs = 0.0
 
@@ -87,6 +96,7 @@ class TestRedact(PerturberContract):
 class TestTranslate(PerturberContract):
     name = "translate"
     options = {"lexicon": _lexicon()}  # noqa: RUF012 - of its engines it is the one that needs nothing installed
+    beside = {"engine": "table without a file is none, as it says", **PerturberContract.beside}  # noqa: RUF012
     differs = 0.0  # one translation of a label
     may_draw_no_change = False
 

@@ -6,6 +6,7 @@ from dialmill.pipelines.disentangle.frame import Roster
 from dialmill.pipelines.disentangle.logs import (
     LogError,
     annotation_path,
+    decoded,
     find_logs,
     log_name,
     parse,
@@ -59,6 +60,17 @@ def test_only_the_newline_byte_ends_a_line_and_blank_lines_count(tmp_path):
     assert log.lines[0].text == "onetwo", "the byte switches strike-through"
     assert read_links(annotation_path(path), len(log.lines)) == [(0, 2)]
     assert len(split_lines("a\u2028b\x85c\x0bd\ne".encode())) == 2
+
+
+def test_each_line_is_read_in_the_encoding_of_who_wrote_it(tmp_path):
+    said = ["[10:00] <léa> my café script fails, naïve as I am", "[10:01] <bo> 用 utf8 就好", "[10:02] <wei> 你好，谢谢", "[10:03] <bo> it’s “fine”"]
+    codings = ["latin-1", "utf-8", "gb2312", "cp1252"]
+    path = tmp_path / "x.raw.txt"
+    path.write_bytes(b"\n".join(line.encode(coding) for line, coding in zip(said, codings, strict=True)))
+    log = read_log(path)
+    assert [line.text for line in log.lines] == [line.partition("> ")[2] for line in said]
+    assert log.lines[0].nick == "léa"
+    assert decoded(b"\x81 caf\xe9") == "\ufffd café", "what is nothing in any of them"
 
 
 def test_kinds_of_lines():

@@ -17,6 +17,8 @@ from dialmill.perturbers.core.tables import as_row, name_of, read_tables
         ("{'名称': '真true味', 'wifi': True, 'price': None}", {"名称": "真true味", "wifi": True, "price": None}),
         ('{"name": "null island", "open": false, "tags": ["true", null]}', {"name": "null island", "open": False, "tags": ["true", None]}),
         ({"name": "oak court"}, {"name": "oak court"}),
+        ('{"name": "a\\/b \\ud83d\\ude00", "rate": NaN}', {"name": "a/b \U0001f600", "rate": None}),
+        ('"{\\"名称\\": \\"榆园\\", \\"wifi\\": true}"', {"名称": "榆园", "wifi": True}),
         ("not a row", None),
         ("[1, 2]", None),
         ("{'name': open('x')}", None),

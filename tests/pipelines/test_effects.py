@@ -11,6 +11,7 @@ import yaml
 from dialmill.perturbers import OptionError, names, parse
 from dialmill.perturbers import get as get_perturber
 from dialmill.perturbers.core import options
+from dialmill.perturbers.core.effects import Naming, Never
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core.errors import UsageError
 
@@ -32,6 +33,27 @@ from tests.pipelines.tools import DATA, call, corpus, manifest, records, talk
         (["build", "raddle", "--set", "prompts.paraphrase=Hey"], "paraphrase with engine=llm"),
         (["perturb", "--with", "paraphrase:model=x"], "model=x has no effect"),
         (["perturb", "--with", "knowledge:prompt=hello"], "prompt=hello has no effect"),
+        (["perturb", "--with", "speech:engine=text,voices=2"], "voices=2 has no effect"),
+        (["perturb", "--with", "speech:noise=none,spread=1"], "spread=1 has no effect"),
+        (["perturb", "--with", "typos+speech:fillers=0.5"], "fillers=0.5 has no effect: it takes effect with output=plain"),
+        (["perturb", "--with", "disfluency:values=follow"], "values=follow has no effect"),
+        (["perturb", "--with", "out_of_scope:train_source=nowhere"], "there is no source 'nowhere'"),
+        (["perturb", "--with", "speech:engine=text", "--set", "keep_audio=true"], "no suite is spoken with audio"),
+        (["build", "splits", "--set", "hard_share=0", "--set", "hard_baselines=words"], "hard_share is 0"),
+        (["build", "splits", "--set", "hard_baselines=", "--set", "hard_share=0.1"], "hard_baselines is empty"),
+        (["build", "splits", "--set", "max_failures=0.2"], "makes no perturbed suite"),
+        (["build", "cgodial-sbd", "--set", "oos_chance=0", "--set", "oos_most=3"], "oos_most has no effect"),
+        (["build", "cgodial-rbd", "--set", "suites=standard", "--set", "noised=customer"], "no suite is spoken"),
+        (["build", "dstc9-track1", "--set", "nbest=5", "--set", "suites=standard,knowledge"], "no suite is spoken"),
+        (["build", "dstc9-track1", "--set", "label_sources.spoken=x", "--set", "suites=standard,knowledge"], "'spoken' is not made"),
+        (["build", "noesis-ubuntu", "--set", "form=dstc8", "--set", "pool_size=500"], "pool_size has no effect"),
+        (["build", "noesis-ubuntu", "--set", "subtasks=1", "--set", "none_share=0.5"], "none_share has no effect"),
+        (["build", "noesis-ubuntu", "--set", "links=annotated", "--set", "min_confidence=0.5"], "links=predicted"),
+        (["build", "noesis-ubuntu", "--set", "drop_near_copies=", "--set", "near_copy=0.7"], "near_copy has no effect"),
+        (["build", "noesis-ubuntu", "--set", "stretch_lines=100"], "no file shows the channel"),
+        (["build", "noesis-advising", "--set", "pool_size=500"], "pool_size has no effect"),
+        (["build", "noesis-advising", "--set", "subtasks=1", "--set", "correct=3"], "correct has no effect"),
+        (["disentangle", "--set", "entangled_lines=10"], "no file shows the channel"),
     ],
 )
 def test_what_changes_nothing_is_refused(command: list[str], why: str, tmp_path: Path) -> None:
@@ -70,9 +92,11 @@ def test_options_say_truly_what_they_need(name: str) -> None:
     kind = get_perturber(name)
     known = {option.name: option for option in options.options(kind)}
     for option in known.values():
-        for other, values in option.needs.items():
-            assert other in known and all(options.read(other, known[other].kind, value) == value for value in values)
-            if known[other].default not in values and isinstance(option.example, str | int | float):
+        for other, needed in option.needs.items():
+            assert other in known
+            values = () if isinstance(needed, Never) else needed.values
+            assert isinstance(needed, Naming) or all(options.read(other, known[other].kind, value) == value for value in values)
+            if not needed.holds(known[other].default) and isinstance(option.example, str | int | float):
                 with pytest.raises(OptionError, match="has no effect"):
                     parse(f"{name}:{option.name}={options.written(option.example)}")
 

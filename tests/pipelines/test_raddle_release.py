@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dialmill.pipelines.benchmarks.raddle.turns import count_word, kb, soloist_turns
+from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.scoring.inform import Database
 from dialmill.schemas import Dialogue, Span, Turn
 from dialmill.schemas.dialogue import SlotValues
@@ -28,6 +30,15 @@ def _dialogue() -> Dialogue:
 
 
 _ROWS = [{"name": f"h{number}", "area": "centre" if number < 7 else "north", "stars": str(number)} for number in range(9)]
+
+
+@pytest.mark.parametrize("write", [json.dumps, str, lambda row: json.dumps(json.dumps(row))])
+def test_rows_that_are_text_count_as_rows(write: Callable[[object], str]) -> None:
+    rows = Database.of({"hotel_db.json": json.dumps([write({**row, "internet": True, "price": None}) for row in _ROWS]).encode()})
+    plain = Database.of({"hotel_db.json": json.dumps([{**row, "internet": "yes"} for row in _ROWS]).encode()})
+    assert rows.entities == plain.entities and len(rows.entities["hotel"]) == len(_ROWS)
+    with pytest.raises(InputError, match=r"row 1 of hotel_db\.json: is no row: 'elm'"):
+        Database.of({"hotel_db.json": json.dumps([_ROWS[0], "elm"]).encode()})
 
 
 def test_turns_as_the_authors_write_them() -> None:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from dialmill.perturbers.core import tables
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
+from dialmill.perturbers.core.effects import Except
 from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.insertion.knowledge import bank as banks
@@ -41,6 +42,8 @@ _CUMULATIVE = (0.55, 0.85, 1.0)
 #: How often an answer leads back to what the system had asked, where the dialogue ends with it; else it always does, as the user answers next.
 _BACK = 0.85
 _DRAWS = 6
+#: What is said of further questions.
+_SEVERAL = {"most": Except((1,), "N above 1")}
 #: Domains whose offers have no names; in others a question needs something that was offered, also about the domain as a whole.
 _WITHOUT_NAMES = frozenset({"train", "taxi", "bus", "hospital", "police", "flight", "火车", "飞机", "天气", "出租", "地铁", "通用"})
 #: What joins a question to what was said before it, and makes no sense behind an answer.
@@ -96,10 +99,18 @@ class Knowledge(DialoguePerturber):
             extra={"unit": "share of entities"},
         ),
     ] = 0.0
-    unseen: Annotated[bool, Meta(description="only snippets that are held out are asked about (all, if held_out is 0)")] = False
+    unseen: Annotated[
+        bool, Meta(description="only snippets that are held out are asked about", extra={"needs": {"held_out": Except((0.0,), "SHARE")}})
+    ] = False
     rate: Annotated[
         float,
-        Meta(ge=0, le=1, description="probability of a question at each place behind the first", examples=[0.5], extra={"unit": "probability"}),
+        Meta(
+            ge=0,
+            le=1,
+            description="probability of a question at each place behind the first",
+            examples=[0.5],
+            extra={"unit": "probability", "needs": _SEVERAL},
+        ),
     ] = 0.3
     chain: Annotated[
         float,
@@ -109,7 +120,7 @@ class Knowledge(DialoguePerturber):
             description="probability that an answer is followed by another question at once; in the validation set of DSTC9 the turn before is the "
             "answer to another question in 38 of 100 instances",
             examples=[0.0],
-            extra={"unit": "probability"},
+            extra={"unit": "probability", "needs": _SEVERAL},
         ),
     ] = 0.35
     frame: Annotated[
@@ -177,7 +188,7 @@ class Knowledge(DialoguePerturber):
             le=1,
             description="how often a question of the bank is taken where there is one",
             examples=[1.0],
-            extra={"unit": "share of questions"},
+            extra={"unit": "share of questions", "needs": {"bank": Except(("",), "FOLDER")}},
         ),
     ] = 0.5
     engine: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -115,6 +115,20 @@ class Dstc9Recipe(Recipe):
         self.bases()
         return [suite._replace(perturber=self._with_knowledge(suite.name, suite.perturber)) for suite in super().suite_plan()]
 
+    def without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+        yield from super().without_effect(given)
+        if self.apart:
+            yield "held_out", "test has a knowledge base of its own"
+        suites = {suite.name: getattr(suite.perturber, "links", (suite.perturber,)) for suite in super().suite_plan()}
+        if not any(link.name == Knowledge.name for links in suites.values() for link in links):
+            for key in ("knowledge", "held_out", "db", "bank"):
+                yield key, "no suite has questions that seek knowledge"
+        if not self.spoken():
+            yield "nbest", "no suite is spoken"
+        for suite in given.get("label_sources", ()):
+            if suite not in suites:
+                yield f"label_sources.{suite}", f"the suite {suite!r} is not made; suites is {','.join(self.suites)}"
+
     def _with_knowledge(self, suite: str, perturber: perturbers.Perturber) -> perturbers.Perturber:
         """The perturber with this recipe's knowledge where it names none itself."""
         try:
@@ -129,7 +143,7 @@ class Dstc9Recipe(Recipe):
                     knowledge=new if unseen else seen,
                     known=seen if unseen and self.apart else "",
                     held_out=0.0 if self.apart else self.held_out,
-                    unseen=unseen,
+                    unseen=unseen and not self.apart and self.held_out > 0,
                     db=perturber.db or "|".join(self.db),
                     bank=perturber.bank or "|".join(self.bank),
                 )

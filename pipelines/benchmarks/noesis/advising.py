@@ -76,7 +76,7 @@ class NoesisAdvising(Noesis):
         counts = runner.combine("list conversations", ListConversations(recipe), records)
         shards = example_shards(sum(one.size for one in job.inputs), recipe)
         made = runner.apply("word and cut conversations", WordConversations(recipe, job.seed, shards), records, side=counts)
-        outputs = selection(runner, job, folder, made, recipe, recipe.form, frozenset({4} if recipe.form == "dstc7" else {1}), None)
+        outputs = selection(runner, job, folder, made, recipe, recipe.form, recipe.unanswered[recipe.form], None)
         catalogues = [one for one in job.inputs if one.role == "knowledge"]
         if catalogues:
             outputs.append(runner.apply("read courses", ReadCourses(catalogues), runner.create("catalogues", list(range(len(catalogues))))))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
+from dialmill.perturbers.core.effects import Except, Naming
 from dialmill.perturbers.core.options import Meta
 from dialmill.pipelines.candidates.cuts import cut
 from dialmill.pipelines.core.errors import UsageError
@@ -82,10 +83,29 @@ class SelectionRecipe(Recipe):
         default_factory=list
     )
 
+    #: Subtasks that have examples without a right answer, by form.
+    unanswered: ClassVar[Mapping[str, frozenset[int]]] = {"dstc7": frozenset({4}), "dstc8": frozenset({1, 2})}
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.subtasks:
             raise UsageError("subtasks are numbers from 1 to 5, not none")
+
+    def without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+        yield from super().without_effect(given)
+        form: str = getattr(self, "form")  # noqa: B009 - each benchmark has this key, with forms of its own
+        shared = form == "dstc7" and 2 in self.subtasks
+        made = ",".join(map(str, self.subtasks))
+        if not shared:
+            yield "pool_size", f"one pool for all is that of DSTC7's subtask 2; form is {form}, and subtasks is {made}"
+        if shared and len(self.subtasks) == 1:
+            for key in ("candidates", "none_share"):
+                yield key, "subtask 2 alone is made, whose examples share one pool"
+        if not self.unanswered[form].intersection(self.subtasks):
+            wanted = " or ".join(map(str, sorted(self.unanswered[form])))
+            yield "none_share", f"of form {form} subtask {wanted} has examples without a right answer; subtasks is {made}"
+        if 5 not in self.subtasks:
+            yield "knowledge", f"manual pages are for subtask 5; subtasks is {made}"
 
 
 def _own_subtasks(recipe: UbuntuRecipe | AdvisingRecipe, dstc7: list[int], dstc8: list[int]) -> None:
@@ -114,7 +134,7 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
             le=1,
             description="share of equal word trigrams (Jaccard) from which on a conversation is a near copy",
             examples=[0.6],
-            extra={"unit": "share of trigrams"},
+            extra={"unit": "share of trigrams", "needs": {"drop_near_copies": Except(([],), "test")}},
         ),
     ] = 0.4
     keep_common_answers: Annotated[
@@ -174,6 +194,8 @@ class UbuntuRecipe(SelectionRecipe, LogRecipe):
 class AdvisingRecipe(SelectionRecipe):
     """NOESIS from Advising conversations."""
 
+    unanswered: ClassVar[Mapping[str, frozenset[int]]] = {"dstc7": frozenset({4}), "dstc8": frozenset({1})}
+
     form: Annotated[Literal["dstc7", "dstc8"], Meta(description="the form of the release")] = "dstc7"
     partials: Annotated[
         int, Meta(ge=0, description="partial conversations for each subtask in training at most", examples=[1_000], extra={"unit": "conversations"})
@@ -212,7 +234,19 @@ class AdvisingRecipe(SelectionRecipe):
             extra={"unit": "candidates"},
         ),
     ] = 10
-    correct: Annotated[int, Meta(ge=1, description="right answers of subtask 3 at most", examples=[3], extra={"unit": "answers"})] = 5
+    correct: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="right answers of subtask 3 at most",
+            examples=[3],
+            extra={"unit": "answers", "needs": {"subtasks": Naming((3,))}},
+        ),
+    ] = 5
+
+    def without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+        yield "knowledge", "what Advising's subtask 5 gives beside the dialogue are its courses and profiles"
+        yield from super().without_effect(given)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -65,7 +65,7 @@ class NoesisUbuntu(Noesis):
         copies = runner.combine("gather near copies", GatherCopies(), compared.main)
         cutting = CutConversations(recipe, job.seed, example_shards(sum(one.size for one in job.inputs), recipe))
         made = runner.apply("cut conversations", cutting, records, side=runner.zip_side_inputs("conversations and near copies", eligible, copies))
-        none_scenarios = frozenset({4} if recipe.form == "dstc7" else {1, 2})
+        none_scenarios = recipe.unanswered[recipe.form]
         shared = (2, POOL) if recipe.form == "dstc7" and 2 in recipe.subtasks else None
         outputs = selection(runner, job, folder, made, recipe, recipe.form, none_scenarios, shared)
         if recipe.knowledge:

@@ -39,6 +39,25 @@ def _processes() -> Pool:
     return pool
 
 
+def _choices(option: option_texts.Option) -> list[Any]:
+    """The values besides the default of an option that is a choice among a few."""
+    values = (True, False) if isinstance(option.default, bool) else option_texts.alternatives(option.kind)
+    return [value for value in values if value != option.default]
+
+
+def _differ(one: Perturber, other: Perturber, corpus: Sequence[Dialogue]) -> bool:
+    """Whether two perturbers make something else of a corpus, for one seed of several."""
+    pools = [made.with_pool(corpus) for made in (one, other)]
+    return any(_bare(pools[0].perturb(dialogue, seed)) != _bare(pools[1].perturb(dialogue, seed)) for seed in range(4) for dialogue in corpus)
+
+
+def _bare(made: Dialogue | Skipped) -> object:
+    """What came out, without the options as the lineage has them."""
+    if isinstance(made, Skipped):
+        return made.reason
+    return made.turns, made.goal, made.lineage[-1].reasons, made.lineage[-1].skipped
+
+
 class PerturberContract:
     """The contract of a perturber. Subclasses set `name`, and the rest where the default doesn't fit.
 
@@ -49,6 +68,8 @@ class PerturberContract:
         changes: the share of the sample dialogues that it has to change, in [0, 1].
         differs: the share of them of which two seeds, and two variants, have to differ, in [0, 1].
         may_draw_no_change: whether it may leave a turn as it is by chance and not for a reason, as a recogniser that hears it right.
+        examples: values of options, in place of those on their annotations, with which each changes something: a file that is there, for instance.
+        beside: options whose effect is in no text of the samples, each with where it is.
         own_random: whether it leaves the global generator of the module `random` as it was; no for engines that seed it themselves.
     """
 
@@ -58,6 +79,8 @@ class PerturberContract:
     changes: ClassVar[float] = 0.9
     differs: ClassVar[float] = 0.8
     may_draw_no_change: ClassVar[bool] = False
+    examples: ClassVar[Mapping[str, Any]] = {}
+    beside: ClassVar[Mapping[str, str]] = {"tries": "what has failed the checks is drawn again: few of the samples' turns fail"}
     own_random: ClassVar[bool] = True
 
     @pytest.fixture(autouse=True)
@@ -106,6 +129,29 @@ class PerturberContract:
             assert made == option.example != option.default, option.name
             shown = f"{kind.name}:{option.name}={option_texts.written(option.example)}"
             assert shown in option_texts.describe(kind, kind.name).replace("\n      ", " ")
+
+    def test_every_option_changes_something_or_is_refused(self, perturber: Perturber, corpus: list[Dialogue]) -> None:
+        """Whatever a choice among a few values says, another option either changes what comes out, or it is refused: nothing is accepted in vain."""
+        kind = type(perturber)
+        known = [one for one in option_texts.options(kind) if one.name not in (*self.options, *self.beside)]
+        vain = []
+        for chosen in ({}, *({one.name: value} for one in known for value in _choices(one))):
+            plain = self._made({**self.options, **chosen})
+            for option in known if plain is not None else ():
+                if option.name in chosen:
+                    continue
+                value = self.examples.get(option.name, option.example)
+                other = self._made({**self.options, **chosen, option.name: value})
+                if other is not None and not _differ(plain, other, corpus):
+                    vain.append((chosen, option.name, value))
+        assert not vain, "options that change nothing, and aren't refused"
+
+    def _made(self, settings: Mapping[str, Any]) -> Perturber | None:
+        """The perturber with these options; None where they are refused."""
+        try:
+            return get(self.name).from_options(dict(settings))
+        except OptionError:
+            return None
 
     def test_equal_perturbers_give_equal_output_in_every_process(self, perturber: Perturber, corpus: list[Dialogue]) -> None:
         pooled = perturber.with_pool(corpus)

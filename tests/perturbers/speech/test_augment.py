@@ -148,7 +148,8 @@ def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
     augment.load.cache_clear()
     with pytest.raises(EngineMissing, match=r"dialmill\[audiomentations\]"):
         Speech(augment="BitCrush")
-    assert Speech(augment="BitCrush", engine="text").params["augment"] == "", "the ASR error simulator has no audio"
+    with pytest.raises(OptionError, match="augment=BitCrush has no effect"):
+        Speech(augment="BitCrush", engine="text")
 
 
 def test_in_keys_points_and_lineage(package: None, monkeypatch: pytest.MonkeyPatch) -> None:

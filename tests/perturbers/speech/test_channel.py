@@ -239,8 +239,8 @@ def test_options(text: str, message: str) -> None:
 
 
 def test_parse() -> None:
-    suite = parse("speech:wer=0.2,engine=text,noise=pink,snr=12.5")
-    assert suite.name == "speech" and suite.perturber == Speech(wer=0.2, engine="text", noise="pink", snr="12.5")
+    suite = parse("speech:wer=0.2,noise=pink,snr=12.5")
+    assert suite.name == "speech" and suite.perturber == Speech(wer=0.2, noise="pink", snr="12.5")
 
 
 def test_missing_engine_fails_at_start(monkeypatch: pytest.MonkeyPatch) -> None:

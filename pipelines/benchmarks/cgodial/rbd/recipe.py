@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -66,6 +67,11 @@ class RetrievalRecipe(Recipe):
         if self.noised == "customer":
             return plan
         return [suite._replace(perturber=BothSides.of(suite.perturber)) for suite in plan]
+
+    def without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+        yield from super().without_effect(given)
+        if not super().suite_plan():
+            yield "noised", "no suite is spoken"
 
     def __post_init__(self) -> None:
         super().__post_init__()
