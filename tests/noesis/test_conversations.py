@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
+from dialmill.pipelines.candidates.cuts import places
 from dialmill.pipelines.disentangle.dialogues import asks, dialogue, gather, refusal
 from dialmill.pipelines.disentangle.logs import Log, parse
 from dialmill.pipelines.disentangle.nicknames import Nicks
+from dialmill.schemas import Dialogue, Turn
 
 LINES = [
     "[03:00] <kim> how do I mount a disk?",
@@ -134,3 +136,15 @@ def test_a_greeting_alone_is_no_request_unless_that_is_wanted() -> None:
 def test_dstc8_s_form_has_its_own_subtasks() -> None:
     assert _recipe("form=dstc8").subtasks == [1, 2] and _recipe().subtasks == [1, 2, 4, 5]
     assert benchmarks.load_recipe("noesis-advising", None, ["form=dstc8"]).to_dict()["subtasks"] == [1, 3]
+
+
+def test_what_was_said_before_is_no_answer() -> None:
+    """No distractor stands in the context, so that an answer that does would be known by it."""
+
+    def talk(*said: str) -> Dialogue:
+        turns = tuple(Turn(number, "system" if number % 2 else "user", text) for number, text in enumerate(said))
+        return Dialogue(dialogue_id="a/standard/0", source="ubuntu_irc", source_id="a", turns=turns)
+
+    asked = ("my screen is white", "then use the power switch", "no response at all", "look at the log", "there is none")
+    assert places(talk(*asked, "Then use the power switch!", "so I did", "boot from the CD"), 3) == [3, 7]
+    assert places(talk(*asked[:3], "then use the power switch"), 3) == [] and places(talk(*asked[:3], "then use the power switch"), 3, True) == [1]

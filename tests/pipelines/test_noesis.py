@@ -360,6 +360,9 @@ def _source(row: dict[str, Any], wordings: Wordings) -> list[tuple[str, Sequence
 
 
 DAMAGE = {
+    "the answer in the context": lambda row: row["messages-so-far"][0].update(
+        {"utterance": row["options-for-correct-answers"][0]["utterance"] + "!"}
+    ),
     "an answer gone from the options": lambda row: row["options-for-next"].remove(row["options-for-correct-answers"][0]),
     "a candidate twice": lambda row: row["options-for-next"].append({**row["options-for-next"][0], "candidate-id": "A" * 12}),
     "another answer": lambda row: row["options-for-correct-answers"][0].update({"candidate-id": "B" * 12}),

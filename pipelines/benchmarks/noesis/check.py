@@ -15,6 +15,9 @@ from dialmill.pipelines.candidates.keys import candidate_key, key_hash, nearly_e
 
 _FILE = re.compile(r"release/(?:ubuntu|advising)_(?:train|dev|test\w*)_subtask_(\d)\.json")
 
+#: No distractor stands in the context, so an answer that does is known by it.
+_IN_CONTEXT = "{path}: example {number}: its answer stands in its own context"
+
 
 def check_release(root: Path, manifest: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """(what was checked, what is wrong) with the release files of a folder. Answers that a test set leaves out are not asked for."""
@@ -116,6 +119,7 @@ def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any
         if options is None:
             answers = {key_hash(candidate_key(pool[name])) for name in target if pool and name in pool}
             shown.see(path, number, context, answers)
+            problems += [_IN_CONTEXT.format(path=path, number=number)] * (not answers.isdisjoint(context))
             if pool is None or target[0] not in pool:
                 problems.append(f"{path}: example {number}: its answer {target[0]} is not in the pool")
             continue
@@ -125,6 +129,7 @@ def _check_file(root: Path, path: str, scenario: int, manifest: Mapping[str, Any
         keys = [key_hash(candidate_key(option["utterance"])) for option in options]
         whole.see(keys)
         shown.see(path, number, context, {keys[at] for at in right})
+        problems += [_IN_CONTEXT.format(path=path, number=number)] * (not {keys[at] for at in right}.isdisjoint(context))
         if right:
             sample.append((number, said, [option["utterance"] for option in options], right, keys))
             if len(sample) > 2 * audit.SAMPLE:

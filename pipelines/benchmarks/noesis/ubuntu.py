@@ -22,7 +22,7 @@ from dialmill.pipelines.benchmarks.noesis.stages import contribution, example_sh
 from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import cut, places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
-from dialmill.pipelines.candidates.keys import hashes
+from dialmill.pipelines.candidates.keys import candidate_key, hashes
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.blind import drawn
@@ -113,6 +113,8 @@ class CutConversations(Stage):
             # The candidates of two subtasks have the answer in common, and the context of one may show that of another.
             only = drawn(sorted(chosen), self.seed, source_id, "subtask")
             chosen = {only: chosen[only]}
+        shown = [subtask for subtask, at in chosen.items() if at is not None and self._is_shown(dialogue, at, subtask, around)]
+        chosen = {subtask: at for subtask, at in chosen.items() if subtask not in shown}
         bits = pool.EXTRA if split is None else pool.SPLIT_BITS[split]
         for turn in dialogue.turns:
             if turn.speaker == "system":
@@ -121,6 +123,8 @@ class CutConversations(Stage):
                 yield from contribution(turn.utterance, bits | answer, weight)
         if split is None:
             return
+        if refused is None and not chosen and shown:
+            refused = "answer_shown", "the lines of the channel before its answer say the same"
         if refused is None and not chosen:
             refused = "shown_elsewhere", "its stretch of the channel, or the lines before its answer, show it in another example"
         self._count(len(chosen), refused[0] if refused else "")
@@ -138,6 +142,12 @@ class CutConversations(Stage):
             answers, subsets = [dialogue.turns[at].utterance], subsets_of(given, at)
             one = Example(number, dialogue_order(dialogue), split, subtask, messages, answers, [], forbidden, speaker, b"", subsets)
             yield packed_example(release_path("ubuntu", split, subtask), one, self.shards)
+
+    def _is_shown(self, dialogue: Dialogue, at: int, subtask: int, around: Around | None) -> bool:
+        """Whether the channel, which may be shown in place of the conversation, says the same as an answer before it."""
+        if around is None or subtask != 2:
+            return False
+        return candidate_key(dialogue.turns[at].utterance) in {candidate_key(line.text) for line in around.lines}
 
     def _refusal(self, source_id: str, possible: Sequence[int], copies: Mapping[str, Copy]) -> tuple[str, str] | None:
         """Why a conversation gives no example, None if it does."""
