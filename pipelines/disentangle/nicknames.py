@@ -43,6 +43,8 @@ _BARE = re.compile(r"([^\w\[\]{}|\\`^-]*)(.*?)((?:'s)?[^\w\[\]{}|\\`^-]*)", re.D
 _BLANKS = re.compile(r"\s+")
 #: Shorter beginnings of a nick may be anything.
 _PREFIX = 3
+#: From this length on a nick that is mistyped and has no mark behind it is still told.
+_MARKLESS = 7
 
 
 #: What is installed, run or stopped by name is a program.
@@ -53,6 +55,14 @@ _RUN = re.compile(
 #: Letters with a mark of IRC among or behind them, which no word has; and names of machines and devices, which have such too.
 _SHAPED = re.compile(r"(?=.*[a-z])[a-z0-9_\-`^|\[\]{}\\]*(?:[`^|\[\]{}]|_$|(?<=[a-z])_(?=[a-z]+$))[a-z0-9_\-`^|\[\]{}\\]*", re.I)
 _DEVICE = re.compile(r"x86_\d+|[a-z]+_\d+|(?:snd|nvidia|usb|lib|apt|deb|etc|var|usr|lc|xdg|pci|acpi|kernel|linux|ubuntu)_.*", re.I)
+#: A capital after a small letter, which nicks have and words don't; and programs that have it too.
+_CAPITALS = re.compile(r"[a-z][A-Z]")
+_CAMELS = (
+    "networkmanager modemmanager pulseaudio virtualbox openoffice libreoffice busybox openssh openvpn openssl openbox javascript typescript mysql "
+    "postgresql youtube launchpad github gitlab sourceforge macos macbook ipad iphone ipod imac ebay powerpc powershell phpmyadmin policykit "
+    "consolekit devicekit packagekit ubuntustudio mythtv displaylink bluetooth freebsd openbsd webkit macosx archlinux linuxmint thunderbird"
+)
+_CAMEL = frozenset(_CAMELS.split())
 
 
 class Names(msgspec.Struct):
@@ -154,6 +164,8 @@ class Nicks:
         for form in (low, person_key(low)):
             if form in self._names.nicks and (colon or form in self._names.called):
                 return low
+        if colon and _CAPITALS.search(name) and low not in _CAMEL:
+            return low
         return self._mistyped(low) if len(low) > (_PREFIX if colon else _PREFIX + 2) else None
 
     def _mistyped(self, low: str) -> str | None:
@@ -227,8 +239,23 @@ def without_names(text: str, nicks: Nicks, people: Mapping[str, str], stranger: 
         if name:
             parts.append(name + ": ")
         place = found.end()
+    if not place and (called := _called_without_mark(text, nicks, people)) is not None:
+        name = put(called[1])
+        parts.append(name + " " if name else "")
+        place = called[0]
     parts.append(_TOKEN.sub(lambda token: _inside(token[0], nicks, put, people.__contains__), text[place:]))
     return _BLANKS.sub(" ", "".join(parts)).strip()
+
+
+def _called_without_mark(text: str, nicks: Nicks, people: Iterable[str]) -> tuple[int, str] | None:
+    """Who of the conversation is called at the beginning of a message by a nick that is long, no word, mistyped by a letter and without a mark behind
+    it; and where the rest begins."""
+    found = _TOKEN.match(text)
+    low = found[0].lower() if found else ""
+    if found is None or len(low) < _MARKLESS or not low.isalnum() or nicks.is_word(low) or nicks.person(low) is not None:
+        return None
+    near = {one for one in people if len(one) >= _MARKLESS and abs(len(one) - len(low)) <= 1 and one[0] == low[0] and distance(one, low) == 1}
+    return (found.end(), near.pop()) if len(near) == 1 else None
 
 
 def _login(nicks: Nicks, found: re.Match[str]) -> str:

@@ -140,3 +140,17 @@ def test_a_word_that_is_a_nick_is_addressed_only_with_a_mark() -> None:
 def test_any_text_loses_nothing_but_names(text: str) -> None:
     left = without_names(text, Nicks([]), {})
     assert left == " ".join(text.split())
+
+
+def test_addressees_that_nobody_is_called_by_the_look_of_them() -> None:
+    """Of a long nick that is mistyped without a mark, and of names written as only names are."""
+    nicks = Nicks(parse(["[03:00] <bonhoffer> what uses port 3000?", "[03:01] <L1nuxRules> netstat"])[1])
+    people = dict.fromkeys([nicks.person("bonhoffer") or "", nicks.person("L1nuxRules") or ""], "")
+    for text, left in (
+        ("bonhoffere that only works as root", "that only works as root"),
+        ("LinuxRants: I have a Desktop", "I have a Desktop"),
+        ("LinuxRants, I have a Desktop", "LinuxRants, I have a Desktop"),
+        ("NetworkManager: device not found", "NetworkManager: device not found"),
+        ("printing that only works as root", "printing that only works as root"),
+    ):
+        assert without_names(text, nicks, people) == left
