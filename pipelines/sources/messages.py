@@ -19,7 +19,7 @@ from dialmill.perturbers.sentence import language_of
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import normalise
-from dialmill.pipelines.sources.peek import first_record, first_value
+from dialmill.pipelines.sources.peek import first_record, first_value, wrapped_record
 from dialmill.pipelines.sources.reading import dialogue_data, file_name, json_kind, load_record, take
 from dialmill.pipelines.sources.rows import raw_rows
 from dialmill.pipelines.sources.spans import Claim, settle
@@ -57,7 +57,7 @@ class Messages(Source):
         record = first_record(head)
         if record is None:
             return None
-        if any(_are_messages(one.get(holder)) for one in (record, _body(record)) for holder in _HOLDERS) or (
+        if any(map(_holds_messages, (record, _body(record), wrapped_record(head) or {}))) or (
             isinstance(value, list) and _are_messages(value) and "id" not in record
         ):
             return "dialogues"
@@ -68,7 +68,7 @@ class Messages(Source):
     def pieces(self, role: Role, path: str, data: bytes) -> Iterator[tuple[str, Kind, bytes]]:
         if role != "dialogues":
             return
-        rows = list(raw_rows(path, data))
+        rows = list(raw_rows(path, data, _holds_messages))
         if rows and all(_is_message(raw) for _, raw in rows):
             yield file_name(path), "dialogue", b'{"messages":[' + b",".join(raw for _, raw in rows) + b"]}"
             return
@@ -143,7 +143,11 @@ def _holder(record: Any) -> str:
 def _body(record: dict[str, Any]) -> dict[str, Any]:
     """What a request of a batch file sends; nothing of any other record."""
     body = record.get(BODY)
-    return body if isinstance(body, dict) and any(_are_messages(body.get(holder)) for holder in _HOLDERS) else {}
+    return body if isinstance(body, dict) and _holds_messages(body) else {}
+
+
+def _holds_messages(record: dict[str, Any]) -> bool:
+    return any(_are_messages(record.get(holder)) for holder in _HOLDERS)
 
 
 def _are_messages(value: Any) -> bool:

@@ -75,6 +75,25 @@ def first_record(head: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+#: Under these names people's files have their dialogues, where an object stands around all of them.
+_AROUND = frozenset({"data", "dialogues", "dialogs", "conversations", "chats", "sessions", "threads", "records", "rows", "examples", "samples"})
+
+
+def around(value: Any) -> str | None:
+    """The name under which an object holds the records of a file: its only list of objects, if it has a name for that. None of any other value."""
+    if not isinstance(value, dict):
+        return None
+    lists = [name for name, inner in value.items() if isinstance(inner, list) and inner and isinstance(inner[0], dict)]
+    return lists[0] if len(lists) == 1 and lists[0].lower() in _AROUND else None
+
+
+def wrapped_record(head: str) -> dict[str, Any] | None:
+    """The first record of a file in which an object stands around all of them; None of any other file."""
+    value = first_value(head)
+    name = around(value)
+    return value[name][0] if name is not None else None
+
+
 def _completed(text: str) -> Any:
     """A JSON value whose end is missing, up to the last element that is whole."""
     opened: list[str] = []

@@ -20,7 +20,7 @@ from dialmill.perturbers.sentence import GENERAL, language_of
 from dialmill.pipelines.core.errors import InputError, RecordError, UsageError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import dialmill, normalise
-from dialmill.pipelines.sources.peek import first_record
+from dialmill.pipelines.sources.peek import first_record, wrapped_record
 from dialmill.pipelines.sources.reading import SPLITS, Notes, file_name, json_kind, load_dialogue, load_record, name_domains, opening, split_of_name
 from dialmill.pipelines.sources.rows import ENDINGS, OVERFLOW, Row, read_rows, told_separator
 from dialmill.pipelines.sources.slots import Slot, read_slots, read_state
@@ -35,7 +35,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         *("id", "dialogueid", "dialogid", "conversationid", "sessionid", "chatid", "callid", "threadid", "ticketid", "conversation", "session"),
         *("dialogueidx", "dialogidx", "convid", "对话id", "会话id", "对话编号", "会话编号", "编号"),
     ),
-    "turns": ("turns", "dialogue", "dialog", "utterances"),
+    "turns": ("turns", "dialogue", "dialog", "utterances", "messages", "conversations"),
     "text": (
         "text",
         "utterance",
@@ -107,16 +107,21 @@ class Plain(Source):
             first = told_separator(opening(head))[1].partition("\n")[0]
             cells = re.split(r"[\t,;|]", first.rstrip("\r"))
             return "dialogues" if _is_turn({cell.strip().strip('"'): "" for cell in cells}) else None
-        record = first_record(head)
-        record = None if record is None else self.unfolded(record)
-        if record is None or not _FOREIGN.isdisjoint(record) or dialmill.claims(path, head):
-            return None
+        found = any(self._is_record(record) for record in (first_record(head), wrapped_record(head)))
+        return "dialogues" if found and not dialmill.claims(path, head) else None
+
+    def _is_record(self, record: Any) -> bool:
+        """Whether this is a row a dialogue, or a row a turn, by the names of its fields."""
+        if not isinstance(record, dict):
+            return False
+        record = self.unfolded(record)
+        if not _FOREIGN.isdisjoint(record):
+            return False
         turns = record.get(self.names(record).get("turns", ""))
         if isinstance(turns, list):
             inner = turns[0] if turns else None
-            ours = isinstance(inner, dict) and _FOREIGN.isdisjoint(inner) and {"text", "speaker"} <= self.names(inner).keys()
-            return "dialogues" if ours else None
-        return "dialogues" if _is_turn(record) else None
+            return isinstance(inner, dict) and _FOREIGN.isdisjoint(inner) and {"text", "speaker"} <= self.names(inner).keys()
+        return _is_turn(record)
 
     def unfolded(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row a dialogue as one with a list of turns, each an object, however its turns are written."""
@@ -142,7 +147,7 @@ class Plain(Source):
         if role != "dialogues":
             return
         split = split_of_name(path)
-        rows = [row._replace(fields=self.unfolded(row.fields)) for row in read_rows(path, data)]
+        rows = [row._replace(fields=self.unfolded(row.fields)) for row in read_rows(path, data, self._is_record)]
         self._check(path, rows)
         grouped: dict[str, list[dict[str, Any]]] = {}
         for row in rows:

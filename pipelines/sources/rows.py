@@ -7,12 +7,12 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 from dialmill.pipelines.core.errors import InputError, RecordError
-from dialmill.pipelines.sources.peek import PARQUET
+from dialmill.pipelines.sources.peek import PARQUET, around
 from dialmill.pipelines.sources.reading import json_array_items, load_record, opening
 
 #: The endings of files of rows.
@@ -32,8 +32,8 @@ class Row(NamedTuple):
     raw: bytes = b""
 
 
-def read_rows(path: str, data: bytes) -> Iterator[Row]:
-    """The rows of a file, told by its ending and its first bytes.
+def read_rows(path: str, data: bytes, unwrap: Callable[[Any], bool] | None = None) -> Iterator[Row]:
+    """The rows of a file, told by its ending and its first bytes; `unwrap` as of `raw_rows`.
 
     Raises:
         InputError: empty, cut off, not UTF-8, or not what its ending says; with line and remedy.
@@ -43,11 +43,15 @@ def read_rows(path: str, data: bytes) -> Iterator[Row]:
     elif data.strip() and path.endswith((".csv", ".tsv")):
         yield from _table(path, data)
     else:
-        yield from (_row(place, raw) for place, raw in raw_rows(path, data))
+        yield from (_row(place, raw) for place, raw in raw_rows(path, data, unwrap))
 
 
-def raw_rows(path: str, data: bytes) -> Iterator[tuple[int, bytes]]:
+def raw_rows(path: str, data: bytes, unwrap: Callable[[Any], bool] | None = None) -> Iterator[tuple[int, bytes]]:
     """The rows of a file of JSON or Parquet, each with its place and as JSON: of a file of JSON to the byte, sound or not.
+
+    Args:
+        path, data: the file.
+        unwrap: whether what stands in the list of an object around everything ({"dialogues": [...]}) is a record; without it no object is opened.
 
     Raises:
         InputError: as `read_rows`.
@@ -59,7 +63,7 @@ def raw_rows(path: str, data: bytes) -> Iterator[tuple[int, bytes]]:
     elif opening(data[:64].decode("utf-8", "replace")).startswith("["):
         yield from enumerate(json_array_items(path, data), 1)
     else:
-        yield from _lines(path, data)
+        yield from _lines(path, data, unwrap)
 
 
 def _row(place: int, raw: bytes) -> Row:
@@ -70,7 +74,7 @@ def _row(place: int, raw: bytes) -> Row:
     return Row(place, fields) if isinstance(fields, dict) else Row(place, {}, raw)
 
 
-def _lines(path: str, data: bytes) -> Iterator[tuple[int, bytes]]:
+def _lines(path: str, data: bytes, unwrap: Callable[[Any], bool] | None) -> Iterator[tuple[int, bytes]]:
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         # One object over several lines.
@@ -80,7 +84,12 @@ def _lines(path: str, data: bytes) -> Iterator[tuple[int, bytes]]:
     except (msgspec.DecodeError, RecursionError):
         whole = None
     if isinstance(whole, dict):
-        yield 1, data.strip()
+        name = around(whole)
+        if name is None or unwrap is None or unwrap(whole) or not unwrap(whole[name][0]):
+            yield 1, data.strip()
+        else:
+            inner = msgspec.json.decode(msgspec.json.decode(data, type=dict[str, msgspec.Raw])[name], type=list[msgspec.Raw])
+            yield from ((place, bytes(raw)) for place, raw in enumerate(inner, 1))
         return
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):

@@ -71,6 +71,10 @@ def _rows() -> bytes:
     return "".join(json.dumps({name: value for name, value in row.items() if name not in ("speaker", "text")}) + "\n" for row in rows).encode()
 
 
+def _without(row: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != name}
+
+
 def _table() -> bytes:
     turns = [{**turn, "slots": json.dumps(turn.get("slots"))} for turn in DIALOGUE["turns"]]
     return parquet([{**DIALOGUE, "turns": turns}, SECOND])
@@ -83,6 +87,10 @@ FORMS = {
     "TSV": {"a.tsv": CSV.replace('"', "").replace(",", "\t").encode()},
     "JSON lines": {"a.jsonl": f"{json.dumps(DIALOGUE)}\n{json.dumps(SECOND)}\n".encode()},
     "a JSON array": {"a.json": json.dumps([DIALOGUE, SECOND]).encode()},
+    "an object around all of them": {"a.json": json.dumps({"version": 1, "Dialogues": [DIALOGUE, SECOND]}, indent=1).encode()},
+    "turns by another name": {
+        "a.jsonl": "".join(json.dumps({"messages": one["turns"], **_without(one, "turns")}) + "\n" for one in (DIALOGUE, SECOND)).encode()
+    },
     "Parquet": {"a.parquet": _table()},
     "rows as JSON lines": {"a.jsonl": _rows()},
 }
@@ -310,3 +318,19 @@ def test_a_file_in_utf_16_and_columns_of_no_known_name_are_told(tmp_path: Path) 
     (tmp_path / "b.csv").write_text("nr,sprecher,satz\n1,kunde,Guten Tag\n", "utf-8")
     with pytest.raises(DialmillError, match=r"its first line is: nr,sprecher,satz .*map=\{\"text\": \"FIELD\".*own-data"):
         list(dm.read(tmp_path / "b.csv"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"conversations": [{"id": 1, "role": "user", "text": "hi there"}, {"id": 2, "role": "bot", "text": "hello"}]},
+        {"data": [{"id": "a", "turns": [{"speaker": "user", "text": "hi there"}, {"speaker": "bot", "text": "hello"}]}], "by": [1]},
+        {"chats": [{"id": "a", "messages": [{"role": "user", "content": "hi there"}, {"role": "assistant", "content": "hello"}]}]},
+        {"conversations": [{"from": "human", "value": "hi there"}, {"from": "gpt", "value": "hello"}]},
+    ],
+)
+def test_an_object_is_opened_where_it_is_no_dialogue_itself(content: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(content), "utf-8")
+    assert [[(turn.speaker, turn.utterance) for turn in one.turns] for one in dm.read(tmp_path / "a.json")] == [
+        [("user", "hi there"), ("system", "hello")]
+    ]
