@@ -417,8 +417,10 @@ def _finish_files(job: Job, folder: str, counters: Counters) -> list[dict[str, A
     outputs = []
     for path in sorted(shards):
         schema = expected.get(path) or benchmark.schema_of(path, blind) or expected.get(repeats(path)) or _schema_by_place(path)
-        for made, size, digest in join_parts(folder, path, shards[path], job.params, is_map(schema)):
-            outputs.append({"path": made, "sha256": digest, "bytes": size, "records": records[path], "schema": schema})
+        around = benchmark.around(path)
+        number = records[path] if around is None else 1
+        for made, size, digest in join_parts(folder, path, shards[path], job.params, is_map(schema), around):
+            outputs.append({"path": made, "sha256": digest, "bytes": size, "records": number, "schema": schema})
     return outputs
 
 

@@ -247,16 +247,16 @@ class Draw:
         if not len(places):
             return
         for _ in range(_ROUNDS):
-            lots = _lots(rng, 2 * wanted + 8) * cumulative[-1]
-            found = np.minimum(np.searchsorted(cumulative, lots, side="right"), len(places) - 1)
+            marks = lots(rng, 2 * wanted + 8) * cumulative[-1]
+            found = np.minimum(np.searchsorted(cumulative, marks, side="right"), len(places) - 1)
             one, other = found[::2], found[1::2]
             mine, theirs = (self._held[self._slots[places[at]]] / weight[at] for at in (one, other))
             yield places[np.where(mine <= theirs, one, other)]
 
     def _in_turn(self, rng: Rng, places: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.int64]:
         """All places, those that stand in the fewest sets for their weight first, in random order where these are equal."""
-        lots = _lots(rng, len(places))
-        found: NDArray[np.int64] = places[np.argsort((self._held[self._slots[places]] + lots) / np.maximum(weight, 1e-9), kind="stable")]
+        ties = lots(rng, len(places))
+        found: NDArray[np.int64] = places[np.argsort((self._held[self._slots[places]] + ties) / np.maximum(weight, 1e-9), kind="stable")]
         return found
 
     def _take_related(self, rng: Rng, bits: int, answer: int, taken: dict[int, int], full: int, asked: _Asked) -> None:
@@ -342,7 +342,7 @@ def _level(said: NDArray[Any], most: float) -> float:
     return low
 
 
-def _lots(rng: Rng, number: int) -> NDArray[np.float64]:
+def lots(rng: Rng, number: int) -> NDArray[np.float64]:
     """So many numbers in [0, 1), from one draw (splitmix64)."""
     state = np.arange(1, number + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(rng.below(1 << 53))
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

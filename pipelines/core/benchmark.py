@@ -263,6 +263,10 @@ class Benchmark(ABC):
         found = self.release_files(recipe.suites, recipe.held_out_labels)
         return found | subset_files(found, recipe.few_shot, self.split_of)
 
+    def around(self, path: str) -> tuple[bytes, bytes] | None:
+        """What stands before and after the pieces of a release file that is one JSON document, and no array or object of records; None for others."""
+        return None
+
     def schema_of(self, path: str, blind: bool) -> str | None:
         """The schema of a release file that `release_files` can't foresee, None if `path` is no such file."""
         return None

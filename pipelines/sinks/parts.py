@@ -115,11 +115,14 @@ def _inside(stream: _Digested, path: str) -> Iterator[Any]:
         yield inner
 
 
-def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, keyed: bool = False) -> Iterator[tuple[str, int, str]]:
+def join_parts(
+    folder: str, path: str, shards: list[int], params: SuiteParams, keyed: bool = False, around: tuple[bytes, bytes] | None = None
+) -> Iterator[tuple[str, int, str]]:
     """Joins the parts of an output into its file (and its Parquet form) in `folder`; yields (path, bytes, sha256) of each file made. Pieces that
-    are `keyed` (``"key": value``) make one JSON object, others an array or lines. A path that ends in .zip becomes an archive of that one file."""
+    are `keyed` (``"key": value``) make one JSON object, others an array or lines; of any other document `around` says what stands before and after
+    them. A path that ends in .zip becomes an archive of that one file."""
     array = not is_lines(path)
-    opening, closing = (b"{", b"}") if keyed else (b"[", b"]")
+    opening, closing = around or ((b"{", b"}") if keyed else (b"[", b"]"))
     with files.create(files.join(folder, path)) as stream, _Digested(stream) as digested, _inside(digested, path) as inner:
         put = inner.write
         if array:

@@ -43,7 +43,7 @@ REFERENCE = "object"
 API_CALLS = "api_calls"
 _DOMAINS = ("furniture", "fashion")
 #: Slots of several objects' values, in what the assistant says: "Object ID: 45".
-_OF_OBJECT = re.compile(r"object id:?\s*(\d+)", re.IGNORECASE)
+OF_OBJECT = re.compile(r"object id:?\s*(\d+)", re.IGNORECASE)
 #: The objects of 1.0: "fashion-O" = "OBJECT_3".
 _OBJECT_SLOT = re.compile(r"(?:\w+-)?O")
 _OBJECT_VALUE = re.compile(r"(?:object_?)?\s*(\d+)", re.IGNORECASE)
@@ -247,7 +247,7 @@ def _frame(given: dict[str, Any], where: str) -> Frame:
     inner = f"{where}.act_attributes"
     slots: list[tuple[str, str]] = []
     for name, value in (take_if(attributes, "slot_values", dict, inner) or {}).items():
-        of_one = _OF_OBJECT.fullmatch(name.strip()) is not None and isinstance(value, dict)
+        of_one = OF_OBJECT.fullmatch(name.strip()) is not None and isinstance(value, dict)
         for slot, one in value.items() if of_one else ((name, value),):
             slots += [(slot.strip(), text) for text in values(one, f"{inner}.slot_values.{name}") if slot.strip()]
     requests = [_text(one, f"{inner}.request_slots") for one in take_if(attributes, "request_slots", list, inner) or []]

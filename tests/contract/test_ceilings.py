@@ -25,6 +25,7 @@ BUILDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "raddle": ("multiwoz21", ("suites=standard,typos,ood",)),
     "dstc9-track1": ("multiwoz21", ()),
     "dstc9-track2": ("multiwoz21", (f"lexicon={DATA / 'dstc9_track2' / 'lexicon.tsv'}",)),
+    "dstc9-track4": ("simmc", ("suites=standard,typos",)),
     "noesis-ubuntu": ("ubuntu_irc", ("links=annotated",)),
     "noesis-advising": ("advising", ("partials=60",)),
     "cgodial-fbd": ("flow", ()),
@@ -87,6 +88,10 @@ def _own(folder: Path, name: str, output: Path) -> list[Path]:
         path = output / "scores.json"
         path.write_text(json.dumps([float(place < len(one["true"])) for one in sessions for place in range(len(one["true"] + one["false"]))]))
         return [path]
+    if name == "dstc9-track4":
+        path = output / "own.json"
+        path.write_text(json.dumps([one for suite in ("standard", "typos") for one in _situated(folder / "release", suite)]), "utf-8")
+        return [path]
     if name == "agent-noise":
         examples = [json.loads(line) for path in sorted((folder / "release").glob("*/test.jsonl")) for line in path.read_text("utf-8").splitlines()]
         targets = [{"example_id": one["example_id"], **one["target"]} for one in examples]
@@ -95,6 +100,50 @@ def _own(folder: Path, name: str, output: Path) -> list[Path]:
     suites = sorted(path.name for path in (folder / "dialogues").iterdir() if path.is_dir())
     lines = [line for suite in suites for line in _lines(records(folder, suite, "test"))]
     return [write_lines(output / "own.jsonl", [{key: line[key] for key in keys or line} for line in lines])]
+
+
+def _situated(release: Path, suite: str) -> Iterator[dict[str, Any]]:
+    """The answers of every dialogue of SIMMC's release, as its baselines hand them in."""
+    name = "simmc2_dials_dstc10_devtest"
+    pools = {
+        one["dialogue_idx"]: one for one in json.loads((release / f"{name}_retrieval_candidates.json").read_text("utf-8"))["retrieval_candidates"]
+    }
+    calls = {one["dialog_id"]: one["actions"] for one in json.loads((release / f"{name}_api_calls.json").read_text("utf-8"))}
+    for dialogue in json.loads((release / ("" if suite == "standard" else suite) / f"{name}.json").read_text("utf-8"))["dialogue_data"]:
+        number, entries = dialogue["dialogue_idx"], dialogue["dialogue"]
+        frames = [entry["transcript_annotated"] for entry in entries]
+        yield {
+            "dialog_id": number,
+            "suite": suite,
+            "predictions": [
+                {
+                    "turn_id": entry["turn_idx"],
+                    "response": entry["system_transcript"],
+                    "action": call["action"],
+                    "action_log_prob": {call["action"]: 0.0},
+                    "attributes": (call["action_supervision"] or {"args": {}})["args"],
+                }
+                for entry, call in zip(entries, calls[number], strict=True)
+            ],
+            "candidate_scores": [
+                {"turn_id": one["turn_idx"], "scores": [float(at == one["gt_index"]) for at in range(len(one["retrieval_candidates"]))]}
+                for one in pools[number]["retrieval_candidates"]
+            ],
+            "states": [
+                {
+                    "turn_id": entry["turn_idx"],
+                    "frames": [
+                        {
+                            "act": frame["act"],
+                            "slots": list(frame["act_attributes"]["slot_values"].items()),
+                            "request_slots": frame["act_attributes"]["request_slots"],
+                            "objects": frame["act_attributes"]["objects"],
+                        }
+                    ],
+                }
+                for entry, frame in zip(entries, frames, strict=True)
+            ],
+        }
 
 
 def _targets(path: Path) -> list[tuple[str, list[str]]]:

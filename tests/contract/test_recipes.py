@@ -68,6 +68,12 @@ class TestDstc9Track2(BenchmarkContract):
     settings = (f"lexicon={DATA / 'dstc9_track2' / 'lexicon.tsv'}",)
 
 
+class TestDstc9Track4(BenchmarkContract):
+    name = "dstc9-track4"
+    input = (DATA / "simmc",)
+    settings = ("suites=standard,typos",)
+
+
 class TestNoesisAdvising(BenchmarkContract):
     name = "noesis-advising"
 

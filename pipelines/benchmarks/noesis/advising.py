@@ -19,10 +19,11 @@ from dialmill.pipelines.benchmarks.noesis.benchmark import Noesis
 from dialmill.pipelines.benchmarks.noesis.recipe import AdvisingRecipe
 from dialmill.pipelines.benchmarks.noesis.release import release_files
 from dialmill.pipelines.benchmarks.noesis.scorer import NoesisAdvising as _Scorer
-from dialmill.pipelines.benchmarks.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
+from dialmill.pipelines.benchmarks.noesis.stages import example_shards, packed_example, selection, subsets_of
 from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
+from dialmill.pipelines.candidates.gather import contribution
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash
 from dialmill.pipelines.core import blind as blinding
 from dialmill.pipelines.core import files

@@ -14,8 +14,9 @@ from dialmill.pipelines.benchmarks.noesis.release import also_right_path, respon
 from dialmill.pipelines.candidates import audit, examples
 from dialmill.pipelines.candidates.draw import Draw, Drawn
 from dialmill.pipelines.candidates.examples import Example, Option
+from dialmill.pipelines.candidates.gather import OnePool, PoolShard
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
-from dialmill.pipelines.candidates.pool import NOTHING, SHARED, SPLIT_BITS, About, Pool, PoolInfo, join_shards, open_pool, shard_of, utterance
+from dialmill.pipelines.candidates.pool import SHARED, SPLIT_BITS, Pool, PoolInfo, join_shards, open_pool
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.counters import SHORTFALL, Counters
 from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, compress, decompress
@@ -24,8 +25,6 @@ from dialmill.pipelines.sinks.parts import part_path
 from dialmill.pipelines.stages.items import SplitDialogue
 from dialmill.schemas.dialogue import STANDARD
 
-#: Parts in which a pool is gathered.
-_POOL_SHARDS = 32
 #: Bytes of input that an example file's shard is made from.
 _SHARD_BYTES = 6 << 20
 #: Examples of a shard at least, where a split's size is bounded: each shard keeps candidates to their share of the sets by itself.
@@ -39,13 +38,6 @@ def example_shards(bytes_in: int, recipe: SelectionRecipe) -> dict[str, int]:
     return {split: most if size is None else max(1, min(most, size // _SHARD_EXAMPLES)) for split, size in sizes.items()}
 
 
-def contribution(text: str, flags: int, weight: int = 0, about: About = NOTHING) -> Iterable[tuple[str, Item]]:
-    """What a text gives to the pool: one item, none if it is empty. See `pool.utterance`."""
-    found = utterance(text, flags, weight, about)
-    if found is not None:
-        yield "utterance", (f"{found[0] * _POOL_SHARDS >> 61:03}", found[1])
-
-
 def packed_example(path: str, example: Example, shards: Mapping[str, int]) -> tuple[str, Item]:
     """An example on its way to its file, whose split has so many shards."""
     return "example", (f"{path}\t{example.order[0] * shards[example.split] // 256}", compress(msgspec.msgpack.encode(example)))
@@ -56,20 +48,6 @@ def subsets_of(given: SplitDialogue, answer: int | None = None) -> list[str]:
     whose text it has."""
     hard = any(answer in turns for name, turns in given.hard_turns.items() if name.split("/")[-2] == STANDARD)
     return [*([FEW] if given.few else []), *([HARD] if hard else [])]
-
-
-class PoolShard(Stage):
-    """All candidates with nearby keys into a part of the pool, each once."""
-
-    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        said = list(element[1])
-        shard, number = shard_of(said)
-        counted = self.counters.stage("pool")
-        counted.entered += len(said)
-        counted.out += number
-        if len(said) > number:
-            self.counters.reject("pool", "same_candidate", len(said) - number)
-        yield "main", ("", compress(msgspec.msgpack.encode((element[0], shard))))
 
 
 class JoinPool(Stage):
@@ -99,26 +77,6 @@ class JoinPool(Stage):
                 stream.write(line)
                 number, size = number + 1, size + len(line)
         self.counters.add(Counters(parts=[(path, 0, number, size)]))
-
-
-class OnePool:
-    """The one pool of a build, as a value for side inputs; None where nothing was said."""
-
-    def create(self) -> PoolInfo | None:
-        """Nothing yet."""
-        return None
-
-    def add(self, state: PoolInfo | None, item: Item) -> PoolInfo | None:
-        """The pool."""
-        return msgspec.msgpack.decode(item[1], type=PoolInfo)
-
-    def merge(self, states: Iterable[PoolInfo | None]) -> PoolInfo | None:
-        """The one that isn't None."""
-        return next((state for state in states if state is not None), None)
-
-    def extract_output(self, state: PoolInfo | None) -> PoolInfo | None:
-        """The pool as workers get it."""
-        return state
 
 
 @dataclass

@@ -18,10 +18,11 @@ from dialmill.pipelines.benchmarks.noesis.copies import CompareCopies, Copy, Eli
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
 from dialmill.pipelines.benchmarks.noesis.release import release_files
 from dialmill.pipelines.benchmarks.noesis.scorer import NoesisUbuntu as _Scorer
-from dialmill.pipelines.benchmarks.noesis.stages import contribution, example_shards, packed_example, selection, subsets_of
+from dialmill.pipelines.benchmarks.noesis.stages import example_shards, packed_example, selection, subsets_of
 from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import cut, places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
+from dialmill.pipelines.candidates.gather import contribution
 from dialmill.pipelines.candidates.keys import candidate_key, hashes
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
