@@ -64,8 +64,8 @@ def _faults(path: str, turns: Sequence[GoldTurn], most: int) -> Iterator[str]:
             if told <= _TOLD:
                 yield f"{path}: dialogue {turn.dialogue}, turn {turn.number}: {fault}"
     # What is said more often than a set has candidates is told by that, whatever the set; the build says how many turns have it.
-    said = Counter(numbers[turn.right or 0] for turn, numbers in keyed)
-    keyed = [(turn, numbers) for turn, numbers in keyed if (often := said[numbers[turn.right or 0]]) == 1 or often * len(numbers) <= len(turns)]
+    answers = Counter(numbers[turn.right or 0] for turn, numbers in keyed)
+    keyed = [(turn, numbers) for turn, numbers in keyed if (often := answers[numbers[turn.right or 0]]) == 1 or often * len(numbers) <= len(turns)]
     sample = sorted(keyed, key=lambda one: key_number("audit@1", one[0].dialogue, one[0].number))[: audit.SAMPLE]
     weigh = audit.idf_of(text for turn, _ in sample for text in turn.candidates)
     total: dict[str, int] = {}
