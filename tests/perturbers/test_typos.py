@@ -477,7 +477,7 @@ def test_how_many_words_are_hit_is_binomial(words: int, rate: float) -> None:
     from itertools import accumulate
     from math import comb
 
-    from dialmill.perturbers.typing.typos import _binomial
+    from dialmill.perturbers.typing.slips import _binomial
 
     made = _binomial(words, rate)
     exact = accumulate(comb(words, hits) * rate**hits * (1 - rate) ** (words - hits) for hits in range(words + 1))
