@@ -1,4 +1,4 @@
-"""The modules that mypyc can compile: installed so, they give the bytes of the plain ones; where they can't be compiled the plain ones are installed."""
+"""The modules that mypyc compiles give the bytes of the plain ones; where they can't be compiled the plain ones are installed."""
 
 from __future__ import annotations
 
