@@ -32,7 +32,7 @@ from .processes import Meter, Own
 
 _KNOWLEDGE = ",".join(str(DATA / "dstc9_track1" / name) for name in ("knowledge.json", "knowledge_eval.json"))
 #: A build is given up after so many seconds.
-_LIMIT = 600
+_LIMIT = 1800
 
 
 class Job(NamedTuple):

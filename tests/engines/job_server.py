@@ -1,6 +1,8 @@
 """Job servers of Flink and Spark out of a checkout of Beam, for where Maven has no ready ones. (Beam's own Gradle build fetches from further places.)
 
-Only the runner itself and the job service are compiled, against Beam's released jars (`versions.BEAM_JARS`), into one jar with all they need.
+Only the runner itself and the job service are compiled, against Beam's released jars (`versions.BEAM_JARS`), into one jar with all they need:
+
+    python -m tests.engines.job_server flink|spark BEAM
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ import hashlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from . import fetch, versions
 
@@ -25,6 +28,7 @@ _JARS = {
     "spark": [
         *(f"org.apache.spark:{name}:{versions.SPARK}" for name in ("spark-core_2.12", "spark-sql_2.12", "spark-streaming_2.12")),
         f"org.apache.beam:beam-sdks-java-extensions-avro:{versions.BEAM_JARS}",
+        "org.hamcrest:hamcrest:2.1",
     ],
 }
 _COMMON = [
@@ -101,6 +105,11 @@ def _merge(target: Path, main: str, classes: Path, jars: Sequence[Path]) -> None
             if name.startswith("META-INF/services/"):
                 services.setdefault(name, []).append(content.rstrip())
             elif name not in seen and name != "META-INF/MANIFEST.MF" and not re.fullmatch(r"META-INF/[^/]+\.(SF|RSA|DSA)", name):
+                # Folders have entries of their own: Spark looks its web pages up by their folder.
+                for folder in (f"{one.as_posix()}/" for one in reversed(PurePosixPath(name).parents[:-1])):
+                    if folder not in seen:
+                        seen.add(folder)
+                        whole.writestr(folder, b"")
                 seen.add(name)
                 whole.writestr(name, content)
         for name, parts in services.items():
@@ -116,3 +125,12 @@ def _contents(classes: Path, jars: Sequence[Path]) -> Iterable[tuple[str, bytes]
             for info in packed.infolist():
                 if not info.is_dir():
                     yield info.filename, packed.read(info)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in _MAIN:
+        sys.exit("usage: python -m tests.engines.job_server flink|spark BEAM, a checkout of Beam")
+    try:
+        print(build(sys.argv[1], Path(sys.argv[2])))
+    except fetch.UnavailableError as error:
+        sys.exit(str(error))

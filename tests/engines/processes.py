@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+_TICKS, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 _EVERY = 0.5  # seconds between two looks at the processes
 
 
@@ -98,14 +98,11 @@ def descendants(process: int) -> list[tuple[int, str]]:
 
 
 def _memory(process: int) -> int:
-    """Bytes of memory, pages that several share counted in part each."""
+    """Bytes of memory; pages that several processes share are counted in each."""
     try:
-        for line in Path("/proc", str(process), "smaps_rollup").read_text("utf-8").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+        return int(Path("/proc", str(process), "statm").read_text("utf-8").split()[1]) * _PAGE
     except OSError:
         return 0
-    return 0
 
 
 class Meter:
