@@ -11,6 +11,10 @@ from dialmill.pipelines.core.runner import Runner
 
 #: Runners all of whose options the Python package knows; job servers of the others add their own.
 _CLOSED_RUNNERS = ("FnApiRunner", "DirectRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner", "DataflowRunner")
+_FIRST_LINE = re.compile(r"(.+?)(?: \[while running|\n|$)")
+_STAGE_SAID = re.compile(r"DialmillError: (.+?)(?: \[while running|\n|$)")
+#: How Beam tells what became of a job on an engine of its own: "Pipeline NAME failed in state FAILED: java.io.IOException: ...".
+_ENGINE_GAVE_UP = re.compile(r"Pipeline \S+ failed in state (\w+): ([^\n]+)")
 
 
 def run_beam(build: Callable[[Runner], None], options: Sequence[str]) -> None:
@@ -28,10 +32,13 @@ def run_beam(build: Callable[[Runner], None], options: Sequence[str]) -> None:
         result = pipeline.run()
         result.wait_until_finish()
     except Exception as error:
-        # Runners wrap a stage's error, or keep its type and add where it was raised.
-        message = re.search(r"(?s)^.*?(?:DialmillError: |^)(.+?)(?: \[while running|\n|$)", str(error))
-        if message and (isinstance(error, DialmillError) or "DialmillError: " in str(error)):
+        # Runners wrap a stage's error in what they say themselves, or keep its type and add where it was raised.
+        message = _STAGE_SAID.search(str(error)) or (_FIRST_LINE.match(str(error)) if isinstance(error, DialmillError) else None)
+        if message:
             raise DialmillError(f"{message[1]}; nothing was written") from None
+        engine = _ENGINE_GAVE_UP.search(str(error))
+        if engine and "Traceback" not in str(error):  # what an engine says of itself; a stage's own error has a traceback
+            raise DialmillError(f"the engine gave the run up ({engine[1]}): {engine[2]}; nothing was written; its own log says more") from None
         raise
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -235,6 +236,8 @@ def main() -> int:
     parser.add_argument("--beam-source", type=Path, metavar="DIR", help="a checkout of Beam, of which job servers are built that Maven hasn't")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the engines' logs here (a folder that is empty or not there)")
     options = parser.parse_args()
+    # A run that is told to end takes its engines with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     given = _given(options)
     jobs = [job for job in JOBS if not options.job or job.benchmark in options.job]
     start = time.monotonic()
