@@ -491,7 +491,7 @@ def summary(made_manifest: dict[str, Any], output: str, reasons: bool = False) -
     lines += filter(None, (manifest.located(made_manifest["notes"]), manifest.linked(made_manifest["notes"])))
     rejected = sum(sum(stage["rejected"].values()) for stage in made_manifest["stages"] if stage["name"] in ("read", "filter", "split"))
     if reasons:
-        refused = next((stage["rejected"] for stage in made_manifest["stages"] if stage["name"] == "filter"), {})
+        refused: dict[str, int] = next((stage["rejected"] for stage in made_manifest["stages"] if stage["name"] == "filter"), {})
         lines += [f"  {number:,} {reason}" for reason, number in sorted(refused.items(), key=lambda item: (-item[1], item[0]))]
     lines.append(f"rejected: {rejected:,} (reasons in {output}/rejects and {output}/README.md)")
     lines.append(f"written: {output}")

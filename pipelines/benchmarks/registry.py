@@ -27,6 +27,7 @@ _BUILT_IN = {
         "disentanglement": "plain.disentanglement:Disentanglement",
         "dstc9-track1": "dstc9.benchmark:Dstc9Track1",
         "dstc9-track2": "cross_lingual.track2:Dstc9Track2",
+        "dstc9-track3": "interactive.benchmark:Dstc9Track3",
         "dstc9-track4": "simmc.benchmark:Dstc9Track4",
         "noesis-advising": "noesis.advising:NoesisAdvising",
         "noesis-ubuntu": "noesis.ubuntu:NoesisUbuntu",

@@ -61,6 +61,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "split": ("split", "datasplit", "partition"),
     "language": ("language", "lang", "locale", "语言"),
     "labels": ("labels", "label", "tags"),
+    # Which of several systems speaks; "system" itself is a word for a speaker to --map.
+    "chatbot": ("chatbot", "system", "systemid", "systemname", "bot", "botid", "botname", "model", "modelname"),
 }
 #: What --map takes besides: the words by which the data call the two speakers.
 _SPEAKERS: dict[str, Speaker] = {"user": "user", "system": "system", "other": "other"}
@@ -215,6 +217,7 @@ class Plain(Source):
             domains=name_domains(domain, read, GENERAL),
             turns=tuple(read),
             lineage=notes.lineage(),
+            payload=_chatbot(rows),
         )
 
     def _parts(self, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -362,6 +365,12 @@ def _ordered(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not all(re.fullmatch(r"-?\d{1,12}(?:\.\d{1,6})?", number) for number in numbers):
         return turns
     return [turn for _, turn in sorted(zip(map(float, numbers), turns, strict=True), key=lambda pair: pair[0])]
+
+
+def _chatbot(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Which system speaks, as the rows say, {"system": NAME}; None where none does or they name several."""
+    named = {text for row in rows if (text := (normalise.scalar_text(row.get("chatbot")) or "").strip())}
+    return json.dumps({"system": named.pop()}, ensure_ascii=False) if len(named) == 1 else None
 
 
 def _words(value: Any, where: str) -> list[str]:

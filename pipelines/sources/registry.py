@@ -17,6 +17,7 @@ _BUILT_IN = {
     "crosswoz": "crosswoz:CrossWOZ",
     "dialmill": "dialmill:Dialmill",
     "ecd": "ecd:Ecd",
+    "fed": "fed:Fed",
     "flow": "flow:Flows",
     "messages": "messages:Messages",
     "multi_woz_v22": "multi_woz_v22:MultiWozHub",

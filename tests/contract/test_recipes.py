@@ -68,6 +68,11 @@ class TestDstc9Track2(BenchmarkContract):
     settings = (f"lexicon={DATA / 'dstc9_track2' / 'lexicon.tsv'}",)
 
 
+class TestDstc9Track3(BenchmarkContract):
+    name = "dstc9-track3"
+    input = (DATA / "fed",)
+
+
 class TestDstc9Track4(BenchmarkContract):
     name = "dstc9-track4"
     input = (DATA / "simmc",)

@@ -104,6 +104,15 @@ class TestAdvising(SourceContract):
     task_oriented = slots = official_splits = False
 
 
+class TestFed(SourceContract):
+    """Conversations with chatbots: what people rate, and no task."""
+
+    name = "fed"
+    corpus = DATA / "fed"
+    dialogues = 20
+    task_oriented = slots = states = domains = official_splits = False
+
+
 class TestEcd(SourceContract):
     name = "ecd"
     corpus = DATA / "ecd"

@@ -73,7 +73,7 @@ class BenchmarkContract:
         scorer, predictor = benchmark.scorer(), benchmark.predictor()
         assert scorer is None or (scorer.about and scorer.scale in ("percent", "fraction") and scorer.ranked)
         assert scorer is None or benchmark.own_scoring() is None, "a benchmark is scored in one way"
-        assert predictor is None or (scorer is not None and predictor.BASELINES)
+        assert predictor is None or ((scorer is not None or benchmark.own_scoring() is not None) and predictor.BASELINES)
 
     def test_it_refuses_what_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(Exception, match="does not exist"):
