@@ -15,7 +15,7 @@ from dialmill.perturbers.sentence import language_of
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources.peek import first_record
-from dialmill.pipelines.sources.reading import dialogue_data, file_name, json_array_items, load_record, split_of_name, take
+from dialmill.pipelines.sources.reading import dialogue_data, file_name, json_array_items, load_record, official_split, split_of_name, take
 from dialmill.pipelines.sources.speakers import speaker_of
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import Speaker
@@ -69,7 +69,7 @@ class Fed(Source):
             source=self.name,
             source_id=source_id,
             language=language_of(" ".join(text for _, text in said)),
-            split=next((piece.data.decode("ascii") for piece in pieces if piece.kind == "split"), None),  # type: ignore[arg-type]  # a split's name
+            split=official_split(pieces),
             turns=turns,
             payload=msgspec.json.encode({"system": system}).decode(),
         )
