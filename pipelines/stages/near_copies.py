@@ -18,6 +18,7 @@ from dialmill.pipelines.core.stage import Item, Reject, Stage
 from dialmill.pipelines.stages.items import ParsedDialogue
 from dialmill.pipelines.stages.overlap import NEAR, bands, minima_of, trigrams
 from dialmill.pipelines.stages.split import SPLITS, fingerprint
+from dialmill.schemas import Dialogue
 
 #: The value of the recipe's `clean` that asks for it.
 CHECK = "duplicates"
@@ -55,13 +56,17 @@ class MarkDialogue(Stage):
     tags = ()
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        parsed = ParsedDialogue.decode(element[1])
-        dialogue = parsed.dialogue
-        hashes = sorted(set(trigrams(fingerprint(dialogue), dialogue.language)))
-        place = SPLITS[::-1].index(dialogue.split) if dialogue.split in SPLITS else len(SPLITS)
-        packed = msgspec.msgpack.encode(Marked(Copied(place, element[0]), array("I", hashes).tobytes()))
-        for key in bands(minima_of(hashes)):
-            yield "main", (key, packed)
+        for item in marks(ParsedDialogue.decode(element[1]).dialogue):
+            yield "main", item
+
+
+def marks(dialogue: Dialogue) -> Iterable[Item]:
+    """A dialogue's trigrams, under the key of each of its bands."""
+    hashes = sorted(set(trigrams(fingerprint(dialogue), dialogue.language)))
+    place = SPLITS[::-1].index(dialogue.split) if dialogue.split in SPLITS else len(SPLITS)
+    packed = msgspec.msgpack.encode(Marked(Copied(place, dialogue.source_id), array("I", hashes).tobytes()))
+    for key in bands(minima_of(hashes)):
+        yield key, packed
 
 
 class CompareMarked(Stage):
