@@ -184,6 +184,11 @@ class Plain(Source):
             some = ", ".join(sorted(words)[:5])
             raise InputError(path, f"has speakers of unknown names: {some}", "say who is who with --map user=NAME,system=NAME ('|' between several)")
 
+        ids = [row.fields.get(names["id"]) for row in rows] if {"id", "speaker"} <= names.keys() and "turns" not in names else []
+        if len(ids) > 1 and len({str(one) for one in ids}) == len(ids) and "system" in map(self._speaker, words):
+            problem = f"has an id of its own on every row, of users and others alike, so that {names['id']!r} tells messages apart and no dialogues"
+            raise InputError(path, problem, f"name the field of the dialogues with --map id=FIELD ({shown})")
+
     def _turns(self, row: Row) -> list[dict[str, Any]]:
         turns = row.fields.get(self.names(row.fields).get("turns", ""))
         return [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []

@@ -195,6 +195,11 @@ BAD_FILES = {
         r"a\.csv: no field holds the text; its fields are: id, speaker, said .*--map text=FIELD",
     ),
     "no id": ({"a.csv": b"speaker,text\nuser,hi\n"}, {}, r"add a field id, or name it with --map id=FIELD"),
+    "ids of messages": (
+        {"a.csv": b"id,role,text\n1,user,hi\n2,bot,hello\n"},
+        {},
+        r"an id of its own on every row.*'id' tells messages.*--map id=FIELD",
+    ),
     "a mapped field that isn't there": (
         {"a.csv": CSV.encode()},
         {"text": "utterence"},
