@@ -125,7 +125,7 @@ def _option(field: dataclasses.Field[Any], kind: Any) -> Option:
     meaning = next((meta.description for meta in metas if meta.description), "")
     unit = next((str(meta.extra["unit"]) for meta in metas if meta.extra and "unit" in meta.extra), "")
     examples = [shown for meta in metas for shown in meta.examples or ()] or _other_values(_plain(kind), default)
-    stated = next((meta.extra["needs"] for meta in metas if meta.extra and "needs" in meta.extra), {})
+    stated: Mapping[str, Any] = next((meta.extra["needs"] for meta in metas if meta.extra and "needs" in meta.extra), {})
     needs = {other: condition(one) for other, one in stated.items()}
     return Option(field.name, kind, default, meaning, unit, examples[0] if examples else None, needs)
 

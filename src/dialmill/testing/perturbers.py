@@ -137,8 +137,8 @@ class PerturberContract:
         vain = []
         for chosen in ({}, *({one.name: value} for one in known for value in _choices(one))):
             plain = self._made({**self.options, **chosen})
-            for option in known if plain is not None else ():
-                if option.name in chosen:
+            for option in known:
+                if plain is None or option.name in chosen:
                     continue
                 value = self.examples.get(option.name, option.example)
                 other = self._made({**self.options, **chosen, option.name: value})
