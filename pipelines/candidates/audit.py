@@ -20,6 +20,9 @@ RANKERS = ("first", "longest", "shortest", "names", "numbers", "tfidf")
 WHOLE = ("frequent", "rare", "learned")
 #: Those that must stand near chance.
 BLIND = ("first", "longest", "shortest", "names", *WHOLE)
+#: Those that see the wording of an answer alone: what they say of two examples with one answer they say once. A conversation of Advising that is cut
+#: two hundred times over has a few dozen answers, and where these are short, the shortest is right two hundred times by one accident.
+_BY_WORDING = ("longest", "shortest")
 #: The places that are looked at: first, and among the first ten.
 CUTS = (1, 10)
 #: Sums are kept in millionths, so that they are whole numbers and add up alike in any order.
@@ -97,7 +100,11 @@ class Whole:
         self._sets.update(set(keys))
 
     def measure(self, sample: Sequence[tuple[Sequence[str], Sequence[int], Sequence[int]]]) -> Iterator[dict[str, int]]:
-        """Each example (options, their numbers, the places of the answers) under these rankers."""
+        """Each example (options, their numbers, the places of the answers) under these rankers; and before them as how many examples with different
+        answers they count, where some have one answer (Kish's effective size)."""
+        answered = Counter(tuple(sorted(keys[at] for at in right)) for _, keys, right in sample)
+        if len(answered) < len(sample):
+            yield {"different": round(len(sample) ** 2 / sum(number * number for number in answered.values()))}
         learned = self._learned(sample[:_TRAINING_SAMPLE])
         for at, (_, keys, right) in enumerate(sample):
             held = [self._sets[key] for key in keys]
@@ -191,8 +198,8 @@ def add(total: dict[str, int], found: Mapping[str, int]) -> None:
 
 
 def rates(total: Mapping[str, int]) -> dict[str, float | int]:
-    """Recall at 1 (NAME) and at 10 (NAME@10) of each ranker and of chance, the examples looked at, the mean length of answers and distractors in
-    characters, and the share of the sets that no candidate exceeds (`most_held`)."""
+    """Recall at 1 (NAME) and at 10 (NAME@10) of each ranker and of chance, the examples looked at (`different`: as how many with different answers),
+    the mean length of answers and distractors in characters, and the share of the sets that no candidate exceeds (`most_held`)."""
     number = total.get("examples", 0)
     if not number:
         return {"examples": 0}
@@ -204,6 +211,8 @@ def rates(total: Mapping[str, int]) -> dict[str, float | int]:
                 found[key] = round(total[key] / UNIT / looked, 6)
     if total.get("learned_examples"):
         found["learned_examples"] = total["learned_examples"]
+    if total.get("different"):
+        found["different"] = min(total["different"], number)
     if total.get("sets"):
         # The sum over shards of what is the most in each: no candidate stands in more.
         found["most_held"] = round(total["most_held"] / total["sets"], 6)
@@ -225,6 +234,7 @@ def suspicions(path: str, measured: Mapping[str, float | int]) -> list[str]:
             if key not in measured or chance_key not in measured:
                 continue
             number = int(measured["learned_examples" if name == "learned" else "examples"])
+            number = int(measured.get("different", number)) if name in _BY_WORDING else number
             rate, chance = measured[key], measured[chance_key]
             if rate > chance and tail(number, chance, rate * number) < _LUCK / (len(BLIND) * len(CUTS)):
                 off = (rate - chance) / sqrt(chance * (1 - chance) / number)

@@ -111,3 +111,15 @@ def test_tfidf_may_be_good() -> None:
 
 def test_nothing_measured() -> None:
     assert audit.rates({}) == {"examples": 0} and audit.suspicions("x", {"examples": 0}) == []
+
+
+def test_examples_with_one_answer_count_once_for_what_sees_its_wording_alone() -> None:
+    """Of 600 examples with 6 answers, two of which are short, nothing is proved by the shortest; of 600 with an answer each, much."""
+    others = [f"a reply of some length, number {number:03}" for number in range(19)]
+    for answers, told in ((6, False), (600, True)):
+        rows = []
+        for at in range(600):
+            short = at % answers % 3 == 0
+            answer = f"no {at % answers:03}" if short else f"a reply that is longer than the others, {at % answers:03}"
+            rows.append(([*(f"{option}{'.' * (at % 3)}" for option in others), answer], [19]))
+        assert any("by shortest" in one for one in _whole(rows)) is told

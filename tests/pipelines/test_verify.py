@@ -316,6 +316,6 @@ def test_list_shows_the_options_of_a_perturber_and_the_keys_of_a_recipe() -> Non
     told = call("list", "recipe", "cgodial-sbd").out
     assert told.index("question_chance") < told.index("few_shot") and "--set question_chance=0.8" in told
     keys = json.loads(call("list", "recipe", "raddle", "--json", "-").out)["raddle"]
-    assert {"name", "about", "allowed", "unit", "default", "example"} == set(keys[0])
+    assert {"name", "about", "allowed", "unit", "default", "example", "with"} == set(keys[0])
     for words in (["list", "recipe"], ["list", "engines", "pico"]):
         assert call(*words).code == 2

@@ -293,7 +293,8 @@ class WordConversations(Stage):
             rng = Rng(self.seed, _STEP, dialogue.source_id, 1 if subtask == 5 else subtask, case, version, attempt)
             at = rng.choice(cuts)
             drawn = tuple(rng.below(len(texts)) for texts in wordings[: at + 1])
-            if drawn not in seen:
+            said = [candidate_key(texts[choice]) for texts, choice in zip(wordings, drawn, strict=False)]
+            if drawn not in seen and said[-1] not in said[:-1]:
                 seen.add(drawn)
                 return drawn
         self.counters.note("wordings_exhausted")
