@@ -307,7 +307,7 @@ def test_list_names_what_there_is(what: str, some: list[str]) -> None:
     assert set(some) <= {entry["name"] for entry in told[what]}
     for entry in told[what]:
         assert entry["name"] in result.out and entry["about"]
-    assert set(json.loads(call("list", "--json", "-").out)) == {"benchmarks", "sources", "exporters", "perturbers", "engines", "schemas"}
+    assert set(json.loads(call("list", "--json", "-").out)) == {"benchmarks", "sources", "exporters", "perturbers", "engines", "runners", "schemas"}
 
 
 def test_list_shows_the_options_of_a_perturber_and_the_keys_of_a_recipe() -> None:
