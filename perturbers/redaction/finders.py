@@ -38,7 +38,8 @@ _HOST = re.compile(
 _IP4 = re.compile(r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w]|\.\d)")
 _IP6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)")
-_CARD = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
+#: Digits in groups, of which some may be a card's: "for 4 4012 8888 8888 1881".
+_GROUPS = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,}(?![\w-]|\.\d)")
 _PHONE = re.compile(
     r"(?<![\w./:-])(?:\+|00)\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d(?:[ .-]?\d){5,12}(?![\w:/-]|\.\d)"
     r"|(?<![\w./:-])\(?0\d{2,4}\)?[ .-]?\d{3,4}(?:[ .-]?\d{3,4}){1,2}(?![\w:/-]|\.\d)"
@@ -50,11 +51,13 @@ _ID = re.compile(
     r"(?<![\w.@/#-])(?=[A-Za-z_]*\d)(?=[\d_]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?![\w@/]|-\w)|(?<![\w.@/-])#[A-Z]{0,3}\d{4,}(?!\w)"
 )
 _NAME_EN = re.compile(
-    r"\b(?:my name is|my name's|i am called|name: ?|this is|i'm|i am)\s+((?:[A-Z][a-z]+(?:['-][A-Z][a-z]+)?)(?:\s[A-Z][a-z]+){0,2})", re.IGNORECASE
+    r"\b(?i:my name is|my name's|i am called|name: ?|this is|i'm|i am)\s+((?:[A-Z][A-Za-z]+(?:['-][A-Z][a-z]+)?)(?:\s[A-Z][A-Za-z]+){0,2})"
 )
 _NAME_ZH = re.compile(
     "(?:我叫|我的名字(?:是|叫)|姓名[:：是]?|我是(?=[\u4e00-\u9fff]{2,3}(?:[,，。！]|$)))([\u4e00-\u9fff]{2,4}?)(?=[,，。！、\\s]|的|$)"
 )
+#: What stands behind 我叫 and 我是 and is no name: "我叫个车", "我是苏州人".
+_NO_NAME_ZH = re.compile("[个辆下上来去了的你您他她它啥什车谁]|.+[人员生户迷友]$")
 #: What stands behind "I'm" and is no name.
 _NO_NAMES = words(
     "looking trying calling interested sorry fine good not also just here happy sure going in at the a an planning so afraid free back done ready "
@@ -90,7 +93,7 @@ def _places(text: str, wanted: set[str], names: frozenset[str], region: str) -> 
         ("email", [match.span() for pattern in (_EMAIL, _SPOKEN_EMAIL) for match in pattern.finditer(text)]),
         ("url", [match.span() for pattern in (_URL, _HOST) for match in pattern.finditer(text)] if "." in text else []),
         ("iban", [match.span() for match in _IBAN.finditer(text) if is_iban(match[0])]),
-        ("card", [match.span() for match in _CARD.finditer(text) if is_card(match[0])]),
+        ("card", list(_cards(text))),
         ("ip", [match.span() for pattern in (_IP4, _IP6) for match in pattern.finditer(text) if pattern is _IP4 or _is_ip6(match[0])]),
         ("phone", list(_phones(text, region))),
         ("id", [match.span() for match in _ID.finditer(text) if len(match[0]) >= _SHORTEST_ID and not _counted(match[0])]),
@@ -127,6 +130,18 @@ def is_card(text: str) -> bool:
     return sum(doubled) % 10 == 0
 
 
+def _cards(text: str) -> Iterator[tuple[int, int]]:
+    """The longest runs of whole groups of digits that are cards' numbers."""
+    for run in _GROUPS.finditer(text):
+        groups = [(run.start() + group.start(), run.start() + group.end()) for group in re.finditer(r"\d+", run[0])]
+        runs = [(begin[0], end[1]) for place, begin in enumerate(groups) for end in groups[place:]]
+        last = run.start()
+        for start, end in sorted(runs, key=lambda one: (one[0] - one[1], one)):
+            if start >= last and is_card(text[start:end]):
+                yield start, end
+                last = end
+
+
 def is_iban(text: str) -> bool:
     """Whether an IBAN (15 to 34 characters) has its check digits, modulo 97."""
     bare = text.replace(" ", "")
@@ -148,12 +163,11 @@ def _phones(text: str, region: str) -> Iterator[tuple[int, int]]:
 def _names(text: str, names: frozenset[str]) -> Iterator[tuple[int, int]]:
     for match in _NAME_EN.finditer(text):
         words = match[1].split()
-        # The pattern folds case for its opening words: a name itself begins with a capital.
-        kept = [word for place, word in enumerate(words) if word[:1].isupper() and all(one[:1].isupper() for one in words[:place])]
-        if kept and kept[0].lower() not in _NO_NAMES:
-            yield match.start(1), match.start(1) + len(" ".join(kept))
+        if words[0].lower() not in _NO_NAMES:
+            yield match.span(1)
     for match in _NAME_ZH.finditer(text):
-        yield match.span(1)
+        if not _NO_NAME_ZH.match(match[1]):
+            yield match.span(1)
     if names:
         for match in _known(names).finditer(text):
             yield match.span()

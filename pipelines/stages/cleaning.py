@@ -28,7 +28,7 @@ _CONTROL = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ud800-\udfff\ue000-\uf8ff\ufeff\ufffe\uffff]"
 )
 #: What programs and language models put between texts.
-_TOKENS = re.compile(r"###[A-Z_]+###|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?s>(?=\s|$)|<(?:unk|pad|eos|bos)>|\[(?:UNK|PAD|SEP|CLS|MASK)\]")
+_TOKENS = re.compile(r"###[A-Z_]+###|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:unk|pad|eos|bos)>|\[(?:UNK|PAD|SEP|CLS|MASK)\]")
 #: Words that programs write for a text that isn't there, and marks that say nothing by themselves.
 _NOTHING = re.compile(r"\s*(?:null|undefined|NaN|\[(?:empty|blank|null|none)\]|<(?:empty|blank|null|none)>|\[\]|\{\})\s*", re.IGNORECASE)
 _MARKS = frozenset(".…。,，、;；:：-–—_*~～/|\"'`“”‘’()（）[]【】{}<>《》「」")

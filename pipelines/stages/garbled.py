@@ -21,8 +21,8 @@ _TYPOGRAPHIC = frozenset("‘’“”…–—•")
 #: Runs of what GBK makes of bytes from 0x80 on.
 _WIDE_RUN = re.compile("[\u2010-\u2642\u3000-\u33ff\u3400-\u9fff\ue000-\uffef]{2,}")
 _UTF8_WIDE = re.compile(rb"(?:[\xe2-\xe9\xef][\x80-\xbf]{2}){3,}")
-#: One or two Chinese characters behind a Latin letter: "caf茅" was "café".
-_ACCENTS = re.compile("(?<=[A-Za-z])[\u4e00-\u9fff]{1,2}(?![\u4e00-\u9fff])")
+#: One or two Chinese characters by themselves: "caf茅" was "café", "拢5" was "£5".
+_ALONE = re.compile("(?<![\u4e00-\u9fff])[\u4e00-\u9fff]{1,2}(?![\u4e00-\u9fff])")
 #: Two characters in escapes, and references of HTML that were left as they are.
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}){2,}|(?:\\x[0-9a-fA-F]{2}){2,}|&(?:amp;)?(?:#x?[0-9a-fA-F]{2,5}|quot|nbsp|apos|amp|lt|gt);")
 _BY_CHARACTER = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)} | {
@@ -43,9 +43,9 @@ def garbled(text: str, language: str) -> str:
     for run in _WIDE_RUN.finditer(text):
         if _wide(run[0]):
             return run[0]
-    # In Chinese a Latin word may be followed by a character: "有wifi么".
-    for run in _ACCENTS.finditer(text) if language != "zh" else ():
-        if all("\u00c0" <= char <= "\u00ff" for char in run[0].encode("gb18030").decode("utf-8", "replace")):
+    # In Chinese a character may stand by itself: "有wifi么".
+    for run in _ALONE.finditer(text) if language != "zh" else ():
+        if all("\u00a0" <= char <= "\u00ff" for char in run[0].encode("gb18030").decode("utf-8", "replace")):
             return run[0]
     return ""
 
