@@ -48,6 +48,8 @@ class ProportionalDraw:
             barring.update(one)
         keys = pool.key[self.places]
         share = np.array([barring[int(key)] for key in keys], dtype=np.float64) / max(sets, 1)
+        #: The key of a candidate by its place: most stand in many sets.
+        self._keys: dict[int, str] = {}
         self._weight = pool.weight(bits)[self.places] / WEIGHT / (1 - np.minimum(share, _MOST_BARRED))
 
     def distractors(self, rng: Rng, answer: str, forbidden: Sequence[int]) -> list[int]:
@@ -69,12 +71,18 @@ class ProportionalDraw:
                 break
             free[at] = False
             for place in self.places[at].tolist():
-                other = candidate_key(self.pool.text(place))
+                other = self._key(place)
                 kind = kind_of(other)
                 if kind not in kinds and not nearly_equal(key, other):
                     found.append(place)
                     kinds |= {kind} - {0}
         rng.shuffle(found)
+        return found
+
+    def _key(self, place: int) -> str:
+        found = self._keys.get(place)
+        if found is None:
+            found = self._keys[place] = candidate_key(self.pool.text(place))
         return found
 
     def _sample(self, rng: Rng, at: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:

@@ -6,7 +6,8 @@ payload of its user turn, to the byte, and what a dialogue has beside its entrie
 the pictures is carried through. 1.0 has its API calls in files of their own, ``DOMAIN_SPLIT_dials_api_calls.json``; they stand in the payload too.
 
 The state of a user turn is its frame's: what 2.x tracks. The objects are labels, "object:45", for no text names them by id; words that point at them
-("the brown one on the left rack") are spans of the slot `object`, and a turn that has some is `guarded`: another word would be another object.
+("the brown one on the left rack") are spans of the slots `object`, `object_look`, `object_place`, `object_order` and `object_relation`, and a turn
+that has some is `guarded`: another word would be another object.
 """
 
 from __future__ import annotations
@@ -203,15 +204,20 @@ class _Reader:
         labels = [*dict.fromkeys(f"{OBJECT}{one}" for frame in frames for one in frame.objects), *marks]
         if any(label.startswith((OBJECT, CANDIDATE_OBJECT)) for label in labels) or "disambiguation:1" in labels:
             taken = [(span.start or 0, span.end or 0) for span in spans]
-            found = [
-                Span(start, end, text[start:end], domain, REFERENCE, _plain(text[start:end])) for start, end in simmc_words.references(text, taken)
-            ]
+            found = [self._pointing(text, domain, one) for one in simmc_words.references(text, taken)]
             if found:
                 spans = sorted([*spans, *found], key=lambda span: (span.start or 0, span.end or 0))
                 labels.append(GUARDED)
         return Turn(
             number, "user", text, spans=tuple(spans), acts=_acts(frames, domain), state=_state(frames, domain), labels=tuple(labels), payload=raw
         )
+
+    @staticmethod
+    def _pointing(text: str, domain: str, one: simmc_words.Pointing) -> Span:
+        """The span of words that point at an object: of the slot `object` where they name the thing, else `object_place` and the like. A donor of
+        wording has as many of each, so that "on the left" takes the place of no colour."""
+        slot = REFERENCE if one.kind == "thing" else f"{REFERENCE}_{one.kind}"
+        return Span(one.start, one.end, text[one.start : one.end], domain, slot, _plain(text[one.start : one.end]))
 
     def _system(self, number: int, text: str, domain: str, frames: Sequence[Frame]) -> Turn:
         labels = dict.fromkeys(f"{OBJECT}{one}" for frame in frames for one in frame.objects)

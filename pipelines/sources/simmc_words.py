@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import permutations
+from typing import NamedTuple
 
 _WELL_RATED = "well-rated|well rated|highly rated|highly-rated|well-reviewed|well reviewed|top-rated|high rating|high review"
 #: Words that say "good" of reviews, where these stand behind them.
@@ -118,25 +119,45 @@ _COLOURS = """black white grey gray blue brown red green yellow pink purple viol
 khaki turquoise"""
 _SHADES = "light dark bright dirty pale deep"
 _ORDER = """first second third fourth fifth sixth seventh eighth ninth tenth last 1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th leftmost rightmost
-left-most right-most frontmost topmost bottommost closest nearest furthest farthest other both"""
-_WHERE = """left right middle center centre top bottom front back upper lower far left-hand right-hand above below behind beside beneath under between
-next hanging folded"""
-_FIXTURES = """rack racks wall walls shelf shelves table tables closet closets cubby cubbies cubbyhole cubicle cubicles cabinet cabinets cupboard
-carousel display floor mirror dresser compartment compartments hanger hangers row rows section stand window door corner unit mannequin counter"""
+left-most right-most frontmost topmost bottommost closest nearest furthest farthest"""
+_PLACES = """left right middle center centre top bottom front back upper lower far left-hand right-hand rack racks wall walls shelf shelves table
+tables closet closets cubby cubbies cubbyhole cubicle cubicles cabinet cabinets
+cupboard carousel display floor mirror dresser compartment compartments hanger hangers
+row rows section stand window door corner unit mannequin counter"""
+_RELATIONS = "above below behind beside beneath under between next"
 _KINDS = """blouse coat dress hat hoodie jacket jeans joggers shirt skirt shoes shoe suit sweater tank top trousers pants tshirt t-shirt tee vest
-blazer sneakers sweatpants rug bed chair couch sofa lamp table armchair bookcase"""
+blazer sneakers sweatpants rug bed chair couch sofa lamp armchair bookcase"""
 _LOOKS = """striped plaid spotted plain camo camouflage floral denim leather velvet knit canvas dotted leafy patterned sleeveless long-sleeved
 short-sleeved hooded checkered multicolored multi-colored wooden metal"""
 
-_POINTING = _alternatives(" ".join((_COLOURS, _SHADES, _ORDER, _WHERE, _FIXTURES, _KINDS, _LOOKS)).split())
+#: Several colours are one look: "black and white", "red, white and violet".
+_COLOUR = rf"(?:(?:{_alternatives(_SHADES.split())})\s+)?(?:{_alternatives(_COLOURS.split())})"
+_COLOURED = rf"{_COLOUR}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)(?:{_COLOUR})(?![\w'’-]))*"
+_POINTING = rf"{_COLOURED}|{_alternatives(' '.join((_SHADES, _ORDER, _PLACES, _KINDS, _LOOKS)).split())}"
 #: A mark that names an object: "<OBJ_3>", "OBJECT_3", "object id 12", "#12".
 _MARKED = r"<\w*\d\w*>|\bobj(?:ect)?_\d+|\bobject\s+(?:id\s*:?\s*)?\d+|#\d+"
-_REFERENCES = re.compile(rf"{_MARKED}|(?<![\w'’-])(?:{_POINTING})(?:(?:\s+|-|\s+and\s+|,\s+)(?:{_POINTING}))*(?![\w'’-])", re.IGNORECASE)
-_REFERENCE = re.compile(rf"{_MARKED}|(?<![\w'’-])(?:{_POINTING})(?![\w'’-])", re.IGNORECASE)
+_RELATED = _alternatives(_RELATIONS.split())
+_REFERENCES = re.compile(
+    rf"(?P<mark>{_MARKED})|(?<![\w'’-])(?:(?P<relation>{_RELATED})|(?:{_POINTING})(?:(?:\s+|-)(?:{_POINTING})(?![\w'’-]))*)(?![\w'’-])", re.IGNORECASE
+)
+_REFERENCE = re.compile(rf"(?P<mark>{_MARKED})|(?<![\w'’-])(?:(?P<relation>{_RELATED})|{_POINTING})(?![\w'’-])", re.IGNORECASE)
+_LAST_WORD = tuple(
+    (slot, re.compile(rf"(?:.*[\s-])?(?:{_alternatives(words.split())})", re.IGNORECASE | re.DOTALL))
+    for slot, words in (("place", _PLACES), ("order", _ORDER), ("thing", _KINDS))
+)
 
 
-def references(text: str, taken: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where a text says which objects it is about, as (start, end) in order: marks with an id, and runs of words that point.
+class Pointing(NamedTuple):
+    """Words that point at an object: their place, and what they say, by their last word: the "thing" ("brown hoodie") or its mark, its "look",
+    "place" or "order", or a "relation" to another."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def references(text: str, taken: Iterable[tuple[int, int]]) -> Iterator[Pointing]:
+    """Where a text says which objects it is about, in order: marks with an id, and runs of words that point.
 
     Args:
         taken: places of values, which are none of it.
@@ -148,6 +169,12 @@ def references(text: str, taken: Iterable[tuple[int, int]]) -> Iterator[tuple[in
 
     for run in _REFERENCES.finditer(text):
         if free(run):
-            yield run.span()
+            yield Pointing(*run.span(), _kind_of(run))
         else:
-            yield from (one.span() for one in _REFERENCE.finditer(text, run.start(), run.end()) if free(one))
+            yield from (Pointing(*one.span(), _kind_of(one)) for one in _REFERENCE.finditer(text, run.start(), run.end()) if free(one))
+
+
+def _kind_of(match: re.Match[str]) -> str:
+    if match["mark"]:
+        return "thing"
+    return "relation" if match["relation"] else next((kind for kind, last in _LAST_WORD if last.fullmatch(match[0])), "look")

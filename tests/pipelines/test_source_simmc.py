@@ -76,10 +76,10 @@ def test_a_frame_becomes_acts_a_state_and_labels_of_objects() -> None:
 def test_values_and_words_that_point_at_objects_are_found() -> None:
     user, system, last = parse(SOURCE, _record()).turns
     assert [(span.slot, span.text, span.value) for span in user.spans] == [
-        ("object", "grey", "grey"),
+        ("object_look", "grey", "grey"),
         ("type", "pants", "trousers"),
-        ("object", "second", "second"),
-        ("object", "left", "left"),
+        ("object_order", "second", "second"),
+        ("object_place", "left", "left"),
         ("object", "trousers", "trousers"),
         ("color", "black and white", "white, black"),
     ]
@@ -111,7 +111,23 @@ def test_a_value_is_found_as_people_write_it(slot: str, value: str, text: str, f
 
 def test_marks_and_orders_point_at_objects() -> None:
     text = "Put <OBJ_3> and OBJECT_12 beside the 3rd one, not object id: 7"
-    assert [text[start:end] for start, end in simmc_words.references(text, ())] == ["<OBJ_3>", "OBJECT_12", "beside", "3rd", "object id: 7"]
+    assert [text[start:end] for start, end, _ in simmc_words.references(text, ())] == ["<OBJ_3>", "OBJECT_12", "beside", "3rd", "object id: 7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the dirty green hat and grey hat on the left", {"dirty green hat": "thing", "grey hat": "thing", "left": "place"}),
+        (
+            "the black, white and violet one above the back left wall",
+            {"black, white and violet": "look", "above": "relation", "back left wall": "place"},
+        ),
+        ("third from the right, second brown one", {"third": "order", "right": "place", "second brown": "look"}),
+        ("I'll take both, whatever hangs there", {}),
+    ],
+)
+def test_words_that_point_are_told_apart_by_what_they_say(text: str, found: dict[str, str]) -> None:
+    assert {text[start:end]: kind for start, end, kind in simmc_words.references(text, ())} == found
 
 
 def test_what_belongs_to_the_pictures_is_carried_through_to_the_byte() -> None:
@@ -210,8 +226,8 @@ def test_every_perturber_keeps_what_a_turn_is_about(perturber: Perturber) -> Non
         own = [turn for turn in variant.turns if not turn.inserted]
         for before, after in zip(dialogue.turns, own, strict=True):
             assert (after.payload, _objects(after.labels)) == (before.payload, _objects(before.labels))
-            pointing = [(span.value, span.status) for span in after.spans if span.slot == "object"]
-            assert pointing == [(span.value, "kept") for span in before.spans if span.slot == "object"]
+            pointing = [(span.value, span.status) for span in after.spans if span.slot.startswith("object")]
+            assert pointing == [(span.value, "kept") for span in before.spans if span.slot.startswith("object")]
 
 
 def _objects(labels: tuple[str, ...]) -> list[str]:
@@ -221,6 +237,8 @@ def _objects(labels: tuple[str, ...]) -> list[str]:
 def test_what_follows_values_says_where_a_pointing_word_was_misspelt() -> None:
     typos = perturbers.get("typos").from_options({"values": "follow", "rate": "0.5"})
     made: list[Dialogue] = [typos.perturb(dialogue, seed=1) for dialogue in dm.read(str(DATA / "simmc"))]
-    pointing = [span for dialogue in made for turn in dialogue.turns if turn.speaker == "user" for span in turn.spans if span.slot == "object"]
+    pointing = [
+        span for dialogue in made for turn in dialogue.turns if turn.speaker == "user" for span in turn.spans if span.slot.startswith("object")
+    ]
     assert {span.status for span in pointing} >= {"kept", "changed"}
     assert all(span.status == "kept" or span.text != span.value for span in pointing)

@@ -293,6 +293,7 @@ FOLDERS: dict[str, set[str]] = {
     "multiwoz22": {"multiwoz22"},
     "risawoz": {"risawoz"},
     "sgd": {"sgd"},
+    "simmc2": {"simmc"},
     "taskmaster": {"taskmaster"},
     "tau_bench": {"messages"},
     "woz20": {"woz20"},

@@ -54,9 +54,12 @@ def _faults(path: str, turns: Sequence[GoldTurn], most: int) -> Iterator[str]:
     told = 0
     whole = audit.Whole()
     keyed: list[tuple[GoldTurn, list[int]]] = []
+    # Each response stands in many sets.
+    key_of = {text: candidate_key(text) for text in dict.fromkeys(text for turn in turns for text in turn.candidates)}
+    number_of = {text: key_hash(key) for text, key in key_of.items()}
     for turn in turns:
-        keys = [candidate_key(text) for text in turn.candidates]
-        numbers = [key_hash(key) for key in keys]
+        keys = [key_of[text] for text in turn.candidates]
+        numbers = [number_of[text] for text in turn.candidates]
         whole.see(numbers)
         keyed.append((turn, numbers))
         for fault in _faults_of(turn, keys, numbers, responses[turn.dialogue], most):
