@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.resources
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +21,6 @@ from dialmill.pipelines.core.progress import Progress
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.stage import Item, Stage, StageChain
-from dialmill.pipelines.core.subsets import repeats
 from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.exporters import registry as exporters
@@ -34,7 +33,7 @@ from dialmill.pipelines.runners.plain import PlainRunner
 from dialmill.pipelines.sinks import card, croissant, manifest
 from dialmill.pipelines.sinks.folder import output_folder
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
-from dialmill.pipelines.sinks.parts import WriteParts, join_parts
+from dialmill.pipelines.sinks.parts import FileForms, JoinParts, WriteParts, join_parts
 from dialmill.pipelines.sinks.shortfalls import empty_suites, reasons_of
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
@@ -53,7 +52,6 @@ from dialmill.pipelines.stages.release import Release
 from dialmill.pipelines.stages.split import Layout, SplitPlanner
 from dialmill.pipelines.stages.write_records import WriteRecords
 from dialmill.schemas.dialogue import STANDARD
-from dialmill.schemas.validator import load
 from dialmill.schemas.validator import names as schema_names
 
 _COUNTERS = "counters.msgpack"
@@ -152,8 +150,11 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
     writing = [one for one in (read, parsed, *dropped, made, tested, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
+    whole = runner.apply(
+        "join the parts", JoinParts(folder, job.params, FileForms.of(job)), runner.group("bring the parts of a file together", parts.main)
+    )
 
-    counting = (read, parsed, *dropped, made, chosen, tested, *finished, overlap, parts)
+    counting = (read, parsed, *dropped, made, chosen, tested, *finished, overlap, parts, whole)
     counters = runner.flatten("all counters", [one.counters for one in counting] + side_counters)
     runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
 
@@ -406,21 +407,23 @@ def _first_failure(counters: Counters, suite: str, reason: str) -> str:
 
 
 def _finish_files(job: Job, folder: str, counters: Counters) -> list[dict[str, Any]]:
-    """Joins the parts, and makes the files that no record went to."""
-    expected = manifest.expected_files(job)
-    benchmark, blind = job.benchmark, job.recipe.held_out_labels
-    shards: dict[str, list[int]] = {path: [] for path in expected}
-    records: dict[str, int] = dict.fromkeys(expected, 0)
+    """The lines of the data files. Workers joined those of the graph's own outputs; here are made those that a benchmark's stages left in parts, and
+    those that no record went to."""
+    forms = FileForms.of(job)
+    shards: dict[str, list[int]] = {path: [] for path in forms.expected}
+    records: dict[str, int] = dict.fromkeys(forms.expected, 0)
     for path, shard, number, _ in counters.parts:
         shards.setdefault(path, []).append(shard)
         records[path] = records.get(path, 0) + number
+    joined: dict[str, list[tuple[str, int, str]]] = {}
+    for path, made, size, digest in sorted(counters.files, key=lambda one: (one[0], one[1] != one[0])):
+        joined.setdefault(path, []).append((made, size, digest))
     outputs = []
     for path in sorted(shards):
-        schema = expected.get(path) or benchmark.schema_of(path, blind) or expected.get(repeats(path)) or _schema_by_place(path)
-        around = benchmark.around(path)
-        number = records[path] if around is None else 1
-        for made, size, digest in join_parts(folder, path, shards[path], job.params, is_map(schema), around):
-            outputs.append({"path": made, "sha256": digest, "bytes": size, "records": number, "schema": schema})
+        form = forms.form(path)
+        number = records[path] if form.around is None else 1
+        for made, size, digest in joined.get(path) or join_parts(folder, path, shards[path], job.params, form):
+            outputs.append({"path": made, "sha256": digest, "bytes": size, "records": number, "schema": form.schema})
     return outputs
 
 
@@ -430,20 +433,6 @@ def _audio_files(job: Job, folder: str) -> list[dict[str, Any]]:
         return []
     paths = sorted(path for suite in job.recipe.suites for path in Path(folder, "dialogues", suite, "audio").rglob("*") if path.is_file())
     return [manifest.entry(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
-
-
-@cache
-def is_map(schema: str | None) -> bool:
-    """Whether files of a schema are one JSON object of records by name."""
-    shape = load(schema) if schema else {}
-    return shape.get("type") == "object" and "properties" not in shape
-
-
-def _schema_by_place(path: str) -> str | None:
-    """The schema of a file that no benchmark claims; tables and texts have none."""
-    if path.endswith((".tsv", ".txt")):
-        return None
-    return "reject" if path.startswith("rejects/") else "dialogue"
 
 
 def recipe_text(job: Job) -> str:

@@ -40,10 +40,11 @@ class Counters(msgspec.Struct):
 
     `notes` counts remarks about the input ("span_mismatch"); `donor_wordings` turns that took the wording of another dialogue's turn, by suite, their
     own split and that one's ("" for none); `model_fallbacks` questions that rules worded in place of a language model, by suite and why.
-    `inputs` and `parts` list the files read and written, `faults` the inputs that can't be used, `overlap` the dialogues that stand in two splits,
-    `failures` is one failure of each kind by suite ("speech\\nasr_failed"), `audit` what blind rankers find in each file of candidate sets,
-    `word_errors` the sums of recognition errors by suite, language and condition ("speech\\nen\\nnoise\\npink"), `difficulty` those of novelty and
-    distance by suite ("typos\\nchanged"), `hard` the choice of each suite's hard records and its check by suite, baseline and figure.
+    `inputs` and `parts` list the files read and the parts of files written, `files` the files that workers joined of these, `faults` the inputs
+    that can't be used, `overlap` the dialogues that stand in two splits, `failures` is one failure of each kind by suite ("speech\\nasr_failed"),
+    `audit` what blind rankers find in each file of candidate sets, `word_errors` the sums of recognition errors by suite, language and condition
+    ("speech\\nen\\nnoise\\npink"), `difficulty` those of novelty and distance by suite ("typos\\nchanged"), `hard` the choice of each suite's hard
+    records and its check by suite, baseline and figure.
     """
 
     stages: dict[str, StageCount] = {}
@@ -58,6 +59,7 @@ class Counters(msgspec.Struct):
     failures: dict[str, str] = {}
     inputs: list[dict[str, Any]] = []
     parts: list[tuple[str, int, int, int]] = []  #: path, shard, records, bytes
+    files: list[tuple[str, str, int, str]] = []  #: path, the file (its Parquet form is another), bytes, sha256
     faults: list[str] = []
 
     def stage(self, name: str) -> StageCount:
@@ -110,6 +112,7 @@ class Counters(msgspec.Struct):
             self.failures[key] = min(said, self.failures.get(key, said))
         self.inputs += other.inputs
         self.parts += other.parts
+        self.files += other.files
         self.faults += other.faults
 
     def check(self) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+import tempfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from heapq import merge
+from typing import IO, Any, NamedTuple, TypeVar
 
 import msgspec
 from dialmill.perturbers.core.graphemes import shortened
@@ -114,10 +118,44 @@ class Out(NamedTuple):
         return f"{self.path}\t{shard}", zlib.compress(msgspec.msgpack.encode((self.order, self.records, self.line)), _LEVEL)
 
 
-def out_pieces(values: Iterable[bytes]) -> list[tuple[bytes, int, bytes]]:
-    """The (order, records, line) of the pieces of one shard, sorted."""
-    decode = msgspec.msgpack.Decoder(tuple[bytes, int, bytes]).decode
-    return sorted(decode(zlib.decompress(value)) for value in values)
+#: A piece of one shard: order, records, line.
+OutPiece = tuple[bytes, int, bytes]
+#: Bytes of a shard's pieces that are sorted in memory; the others wait in temporary files, each sorted.
+SORTED = 64 << 20
+_RUN = struct.Struct(">IQI")
+_decode_piece = msgspec.msgpack.Decoder(OutPiece).decode
+
+
+def out_pieces(values: Iterable[bytes]) -> list[OutPiece]:
+    """The pieces of one shard, sorted."""
+    return sorted(_decode_piece(zlib.decompress(value)) for value in values)
+
+
+@contextmanager
+def sorted_pieces(values: Iterable[bytes]) -> Iterator[Iterable[OutPiece]]:
+    """The pieces of one shard in order, of which little is in memory at a time, however many there are."""
+    with ExitStack() as opened:
+        runs: list[IO[bytes]] = []
+        held: list[OutPiece] = []
+        size = 0
+        for value in values:
+            piece = _decode_piece(zlib.decompress(value))
+            held.append(piece)
+            size += len(piece[0]) + len(piece[2]) + 200
+            if size > SORTED:
+                runs.append(opened.enter_context(tempfile.TemporaryFile(prefix="dialmill-")))
+                for order, records, line in sorted(held):
+                    runs[-1].write(_RUN.pack(len(order), records, len(line)) + order + line)
+                held, size = [], 0
+        held.sort()
+        yield merge(*map(_run, runs), held) if runs else held
+
+
+def _run(stream: IO[bytes]) -> Iterator[OutPiece]:
+    stream.seek(0)
+    while head := stream.read(_RUN.size):
+        order, records, line = _RUN.unpack(head)
+        yield stream.read(order), records, stream.read(line)
 
 
 class Reject(msgspec.Struct):

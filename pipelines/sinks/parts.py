@@ -1,4 +1,4 @@
-"""Part files: each shard of each output file, sorted and written into a temporary file by one worker; then joined.
+"""Part files: each shard of each output file, sorted and written into a temporary file by one worker; then joined, by one worker for each file.
 
 Beam's own sharded writers give other bytes on every run (round robin). Here the shard of a record follows from a hash, so that
 parts joined in their order are sorted as a whole, whoever wrote them.
@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
 
 from dialmill.pipelines.core import files
+from dialmill.pipelines.core.benchmark import Benchmark, Job
 from dialmill.pipelines.core.counters import Counters
-from dialmill.pipelines.core.stage import Item, Stage, out_pieces
+from dialmill.pipelines.core.stage import Item, Stage, sorted_pieces
+from dialmill.pipelines.core.subsets import repeats
+from dialmill.pipelines.sinks.manifest import expected_files
 from dialmill.schemas.arrow import Params
+from dialmill.schemas.validator import load
 
+#: Bytes of an output that are written, copied or made rows at a time.
+_CONTENT = 8 << 20
 #: Options of each suite's steps by suite, for its Parquet schema.
 SuiteParams = Mapping[str, Params]
 
@@ -42,8 +51,57 @@ def suite_of(path: str) -> str:
     return path.split("dialogues/")[1].split("/")[0]
 
 
+class Form(NamedTuple):
+    """How an output is written: its schema (None for tables and texts), whether its pieces make one JSON object, and what stands before and after the
+    pieces of a document that is neither array nor object."""
+
+    schema: str | None
+    keyed: bool
+    around: tuple[bytes, bytes] | None
+
+
+@dataclass(frozen=True)
+class FileForms:
+    """The forms of a job's outputs.
+
+    Args:
+        expected: path -> schema of the files that there are whether or not a record goes there.
+        benchmark: whose files they are.
+        blind: whether labels are held out.
+    """
+
+    expected: Mapping[str, str]
+    benchmark: Benchmark
+    blind: bool
+
+    @classmethod
+    def of(cls, job: Job) -> FileForms:
+        """Those of a job."""
+        return cls(expected_files(job), job.benchmark, job.recipe.held_out_labels)
+
+    def form(self, path: str) -> Form:
+        """The form of the output at a path."""
+        expected = self.expected
+        schema = expected.get(path) or self.benchmark.schema_of(path, self.blind) or expected.get(repeats(path)) or _schema_by_place(path)
+        return Form(schema, _is_map(schema), self.benchmark.around(path))
+
+
+@cache
+def _is_map(schema: str | None) -> bool:
+    """Whether files of a schema are one JSON object of records by name."""
+    shape = load(schema) if schema else {}
+    return shape.get("type") == "object" and "properties" not in shape
+
+
+def _schema_by_place(path: str) -> str | None:
+    """The schema of a file that no benchmark claims; tables and texts have none."""
+    if path.endswith((".tsv", ".txt")):
+        return None
+    return "reject" if path.startswith("rejects/") else "dialogue"
+
+
 class WriteParts(Stage):
-    """All pieces of one shard of one output into a part file, and its rows into a Parquet part."""
+    """All pieces of one shard of one output into a part file, and its rows into a Parquet part; gives the path with the number of the shard."""
 
     tags = ()
 
@@ -51,20 +109,59 @@ class WriteParts(Stage):
         self.folder, self.params = folder, params
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        key, values = element
-        path, shard = key.rsplit("\t", 1)
-        pieces = out_pieces(values)
-        lines = is_lines(path)
-        # Other release files are JSON arrays and objects, whose elements are parted by commas.
-        content = (b"\n" if lines else b",\n").join(piece[2] for piece in pieces)
-        if lines:
-            content += b"\n"
-        with files.create(part_path(self.folder, path, int(shard))) as stream:
-            stream.write(content)
-        if has_parquet(path):
-            with files.create(part_path(self.folder, path + ".parquet", int(shard))) as stream:
-                write_rows(stream, [content], self.params.get(suite_of(path), {}))
-        self.counters.add(Counters(parts=[(path, int(shard), sum(piece[1] for piece in pieces), len(content))]))
+        path, shard = element[0].rsplit("\t", 1)
+        written = _Written()
+        with sorted_pieces(element[1]) as pieces, files.create(part_path(self.folder, path, int(shard))) as stream:
+            contents = written.contents(pieces, stream, is_lines(path))
+            if has_parquet(path):
+                with files.create(part_path(self.folder, path + ".parquet", int(shard))) as table:
+                    write_rows(table, contents, self.params.get(suite_of(path), {}))
+            else:
+                for _ in contents:
+                    pass
+        self.counters.add(Counters(parts=[(path, int(shard), written.records, written.size)]))
+        yield "main", (path, shard.encode())
+
+
+class _Written:
+    """What was written of a part."""
+
+    def __init__(self) -> None:
+        self.records = self.size = 0
+
+    def contents(self, pieces: Iterable[tuple[bytes, int, bytes]], stream: Any, lines: bool) -> Iterator[bytes]:
+        """Writes pieces into a stream, and gives what was written some megabytes at a time."""
+        held: list[bytes] = []
+        size = 0
+        for number, (_, records, line) in enumerate(pieces):
+            # Other release files are JSON arrays and objects, whose elements are parted by commas.
+            held.append(line + b"\n" if lines else b",\n" + line if number else line)
+            self.records += records
+            size += len(held[-1])
+            if size > _CONTENT:
+                yield self._put(held, stream)
+                held, size = [], 0
+        yield self._put(held, stream)
+
+    def _put(self, held: list[bytes], stream: Any) -> bytes:
+        content = b"".join(held)
+        stream.write(content)
+        self.size += len(content)
+        return content
+
+
+class JoinParts(Stage):
+    """The parts of each output into its files, by one worker for each output, with their digests: the launching machine reads none of it."""
+
+    tags = ()
+
+    def __init__(self, folder: str, params: SuiteParams, forms: FileForms) -> None:
+        self.folder, self.params, self.forms = folder, params, forms
+
+    def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
+        path, shards = element[0], [int(shard) for shard in element[1]]
+        for made, size, digest in join_parts(self.folder, path, shards, self.params, self.forms.form(path)):
+            self.counters.files.append((path, made, size, digest))
         return ()
 
 
@@ -89,6 +186,9 @@ def write_rows(stream: Any, contents: Iterable[bytes], params: Params) -> int:
 
 class _Digested(io.RawIOBase):
     """A stream that counts and digests what goes through it; it can't be sought in, so that an archive is written from front to back."""
+
+    def tell(self) -> int:
+        return self.size
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.hasher, self.size = stream, hashlib.sha256(), 0
@@ -115,14 +215,12 @@ def _inside(stream: _Digested, path: str) -> Iterator[Any]:
         yield inner
 
 
-def join_parts(
-    folder: str, path: str, shards: list[int], params: SuiteParams, keyed: bool = False, around: tuple[bytes, bytes] | None = None
-) -> Iterator[tuple[str, int, str]]:
+def join_parts(folder: str, path: str, shards: list[int], params: SuiteParams, form: Form) -> Iterator[tuple[str, int, str]]:
     """Joins the parts of an output into its file (and its Parquet form) in `folder`; yields (path, bytes, sha256) of each file made. Pieces that
-    are `keyed` (``"key": value``) make one JSON object, others an array or lines; of any other document `around` says what stands before and after
+    are keyed (``"key": value``) make one JSON object, others an array or lines; of any other document the form says what stands before and after
     them. A path that ends in .zip becomes an archive of that one file."""
     array = not is_lines(path)
-    opening, closing = around or ((b"{", b"}") if keyed else (b"[", b"]"))
+    opening, closing = form.around or ((b"{", b"}") if form.keyed else (b"[", b"]"))
     with files.create(files.join(folder, path)) as stream, _Digested(stream) as digested, _inside(digested, path) as inner:
         put = inner.write
         if array:
@@ -130,16 +228,16 @@ def join_parts(
         for number, shard in enumerate(sorted(shards)):
             if array:
                 put(b",\n" if number else b"\n")
-            put(files.read_bytes(part_path(folder, path, shard)))
+            with files.read(part_path(folder, path, shard)) as part:
+                shutil.copyfileobj(part, inner, _CONTENT)
         if array:
             put((b"\n" if shards else b"") + closing + b"\n")
     yield path, digested.size, digested.hasher.hexdigest()
     if has_parquet(path):
         rows_path = path.removesuffix(".jsonl") + ".parquet"
-        with files.create(files.join(folder, rows_path)) as stream:
-            _join_rows(stream, [part_path(folder, path + ".parquet", shard) for shard in sorted(shards)], params.get(suite_of(path), {}))
-        data = files.read_bytes(files.join(folder, rows_path))
-        yield rows_path, len(data), hashlib.sha256(data).hexdigest()
+        with files.create(files.join(folder, rows_path)) as stream, _Digested(stream) as digested:
+            _join_rows(digested, [part_path(folder, path + ".parquet", shard) for shard in sorted(shards)], params.get(suite_of(path), {}))
+        yield rows_path, digested.size, digested.hasher.hexdigest()
 
 
 def _join_rows(stream: Any, parts: list[str], params: Params) -> None:
@@ -147,7 +245,8 @@ def _join_rows(stream: Any, parts: list[str], params: Params) -> None:
     from pyarrow import parquet
 
     if len(parts) == 1:
-        stream.write(files.read_bytes(parts[0]))
+        with files.read(parts[0]) as part:
+            shutil.copyfileobj(part, stream, _CONTENT)
         return
     tables = (parquet.read_table(io.BytesIO(files.read_bytes(part))) for part in parts)
     write_parquet(stream, tables, arrow_schema("dialogue", params))

@@ -16,7 +16,7 @@ from dialmill.pipelines.core.counters import Counters, StageCount
 from dialmill.pipelines.core.params import recipe_params
 from dialmill.pipelines.core.progress import COUNTS
 from dialmill.pipelines.core.recipe import Recipe
-from dialmill.pipelines.core.stage import Item, Out, Stage, StageChain, out_pieces
+from dialmill.pipelines.core.stage import Item, Out, Stage, StageChain, out_pieces, sorted_pieces
 from dialmill.pipelines.sinks import manifest
 from dialmill.pipelines.stages import training_sample
 from dialmill.pipelines.stages.assign_split import AssignSplit
@@ -288,3 +288,15 @@ def test_events_are_counted_by_suite_and_told_in_the_manifest_s_words() -> None:
         "(donors_from=train takes donors from the training split alone)",
         "1 paraphrase: questions worded by rules in place of the model (refused)",
     ]
+
+
+def test_pieces_of_a_shard_are_sorted_also_where_few_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [Out("a.jsonl", bytes([number * 37 % 256, number % 7]), number % 3, b"x" * (number % 90)) for number in range(300)]
+    values = [one.item(1)[1] for one in made]
+    expected = sorted((one.order, one.records, one.line) for one in made)
+    for memory in (1 << 30, 2_000, 1):
+        monkeypatch.setattr("dialmill.pipelines.core.stage.SORTED", memory)
+        with sorted_pieces(values) as pieces:
+            assert list(pieces) == expected == out_pieces(values)
+    with sorted_pieces([]) as pieces:
+        assert list(pieces) == []
