@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import overload
 
 import msgspec
 from dialmill.pipelines.candidates.pool import NOTHING, About, PoolInfo, shard_of, utterance
-from dialmill.pipelines.core.stage import Item, Stage, compress
+from dialmill.pipelines.core.stage import Item, Stage, compress, decompress
 
 #: Parts in which a pool is gathered.
 _POOL_SHARDS = 32
@@ -31,6 +33,42 @@ class PoolShard(Stage):
         if len(said) > number:
             self.counters.reject("pool", "same_candidate", len(said) - number)
         yield "main", (element[0].rpartition("\t")[0], compress(msgspec.msgpack.encode((element[0], shard))))
+
+
+class PackedParts(Sequence[bytes]):
+    """What `PoolShard` made of one pool, in the order of the parts' keys, for `pool.join_shards`: each is unpacked when it is asked for.
+
+    Args:
+        values: the values of one key.
+    """
+
+    def __init__(self, values: Iterable[bytes]) -> None:
+        self._values = sorted(values, key=_name_of)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[bytes]: ...
+
+    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
+        if isinstance(at, slice):
+            return [_part_of(value) for value in self._values[at]]
+        return _part_of(self._values[at])
+
+
+def _part_of(value: bytes) -> bytes:
+    return msgspec.msgpack.decode(decompress(value), type=tuple[str, bytes])[1]
+
+
+def _name_of(value: bytes) -> bytes:
+    """The name of a part, which its packed form begins with: as MessagePack has a pair whose first is a short text."""
+    head = zlib.decompressobj().decompress(value, 300)
+    start, length = (3, head[2]) if head[1] == 0xD9 else (2, head[1] & 0x1F)
+    return head[start : start + length]
 
 
 class OnePool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -120,54 +121,119 @@ def shard_of(packed: Iterable[bytes]) -> tuple[bytes, int]:
     return data, len(order)
 
 
+class _Columns:
+    """The files of a pool while they are written: columns by name, part after part."""
+
+    def __init__(self, folder: str, opened: ExitStack) -> None:
+        self._folder, self._opened = folder, opened
+        self._streams: dict[str, Any] = {}
+
+    def add(self, name: str, array: NDArray[Any]) -> None:
+        """Adds to a column."""
+        if name not in self._streams:
+            self._streams[name] = self._opened.enter_context(files.create(files.join(self._folder, name)))
+        if array.size:
+            self._streams[name].write(np.ascontiguousarray(array, dtype=(_TYPES | _POSTINGS)[name]).data)
+
+
+class _Reached:
+    """How far columns reach: pointers of a part as pointers of the whole."""
+
+    def __init__(self) -> None:
+        self._at: dict[str, int] = {}
+
+    def pointers(self, name: str, lengths: NDArray[Any]) -> NDArray[np.uint64]:
+        """Where the items of a part end, behind the parts before it; the very first pointer, 0, comes with the first part."""
+        begun = name in self._at
+        ends = np.cumsum(lengths, dtype=np.uint64) + np.uint64(self._at.get(name, 0))
+        self._at[name] = int(ends[-1]) if len(ends) else self._at.get(name, 0)
+        return ends if begun else np.concatenate((np.zeros(1, np.uint64), ends))
+
+
 def join_shards(shards: Sequence[bytes], folder: str, pool_size: int | None, postings: bool) -> PoolInfo:
-    """Parts in ascending order of their keys as the files of one pool in `folder`.
+    """Parts in ascending order of their keys as the files of one pool in `folder`. One part at a time is unpacked; of the whole, the vocabulary and a
+    byte or two for each candidate are in memory (with postings four bytes for each word as well).
 
     Args:
+        shards: read twice; a sequence that makes its items when they are asked for does.
         pool_size: how many candidates the shared pool takes, its examples' answers first; None for none.
         postings: whether `Pool.similar` will be asked.
     """
-    parts = [msgspec.msgpack.decode(shard, type=dict[str, bytes]) for shard in shards]
 
-    def joined(name: str, kind: Any) -> NDArray[Any]:
-        return np.frombuffer(b"".join(part[name] for part in parts), dtype=kind)
+    def parts() -> Iterator[Callable[[str, Any], NDArray[Any]]]:
+        for shard in shards:
+            part = msgspec.msgpack.decode(shard, type=dict[str, bytes])
+            yield lambda name, kind, part=part: np.frombuffer(part[name], dtype=kind)  # type: ignore[misc]
 
-    key, flags = joined("key", np.uint64), joined("flags", np.uint8).copy()
-    weight = joined("weight", np.uint64).reshape(-1, len(_WEIGHED))
-    shared = 0
-    if pool_size is not None:
-        answers = flags & ANSWER > 0
-        # The keys are hashes, so the first ones are a random choice; what could be an answer goes before what couldn't.
-        could = weight.sum(axis=1) > 0
-        rest = np.concatenate([np.flatnonzero(~answers & could), np.flatnonzero(~answers & ~could)])[: max(0, pool_size - int(answers.sum()))]
-        flags[answers] |= SHARED
-        flags[rest] |= SHARED
-        shared = int((flags & SHARED > 0).sum())
-    vocab, word, df = np.unique(joined("hashed", np.uint32), return_inverse=True, return_counts=True)
-    made = {
-        "key": key,
-        "flags": flags,
-        "offset": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("bytes", np.uint64), dtype=np.uint64))),
-        "length": joined("length", np.uint16),
-        "kind": joined("kind", np.uint8),
-        "act": joined("act", np.uint8),
-        "theme_ptr": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("themes", np.uint64), dtype=np.uint64))),
-        "theme": joined("theme", np.uint32),
-        "weight": weight,
-        "indptr": np.concatenate((np.zeros(1, np.uint64), np.cumsum(joined("words", np.uint64), dtype=np.uint64))),
-        "word": word.astype(np.uint32),
-        "vocab": vocab,
-        "df": df.astype(np.uint32),
-        "text": joined("text", np.uint8),
-    }
-    if postings:
-        made["post"] = np.repeat(np.arange(len(key), dtype=np.uint32), joined("words", np.uint64).astype(np.int64))[np.argsort(word, kind="stable")]
-        made["post_ptr"] = np.concatenate((np.zeros(1, np.uint64), np.cumsum(df, dtype=np.uint64)))
-    for name, array in made.items():
-        with files.create(files.join(folder, name)) as stream:
-            stream.write(np.ascontiguousarray(array).data if array.size else b"")
+    vocab, df = np.zeros(0, np.uint32), np.zeros(0, np.int64)
+    all_flags, all_could = [np.zeros(0, np.uint8)], [np.zeros(0, np.bool_)]
+    for column in parts():
+        vocab, df = _counted(vocab, df, column("hashed", np.uint32))
+        all_flags.append(column("flags", np.uint8))
+        all_could.append(column("weight", np.uint64).reshape(-1, len(_WEIGHED)).sum(axis=1) > 0)
+    flags = np.concatenate(all_flags)
+    shared = 0 if pool_size is None else _share(flags, np.concatenate(all_could), pool_size)
+    with ExitStack() as opened:
+        made, reached, posted = _Columns(folder, opened), _Reached(), _Postings(df) if postings else None
+        made.add("flags", flags)
+        made.add("vocab", vocab)
+        made.add("df", df)
+        for column in parts():
+            for name in ("key", "length", "kind", "act", "theme", "weight", "text"):
+                made.add(name, column(name, _TYPES[name]))
+            for name, lengths in (("offset", "bytes"), ("theme_ptr", "themes"), ("indptr", "words")):
+                made.add(name, reached.pointers(name, column(lengths, np.uint64)))
+            word = np.searchsorted(vocab, column("hashed", np.uint32)).astype(np.uint32)
+            made.add("word", word)
+            if posted is not None:
+                posted.add(word, column("words", np.uint64).astype(np.int64))
+        for name, kind in _TYPES.items():  # of a pool without parts
+            made.add(name, np.zeros(1 if name in ("offset", "theme_ptr", "indptr") and not shards else 0, kind))
+        if posted is not None:
+            made.add("post", posted.post)
+            made.add("post_ptr", posted.ptr)
     sizes = {split: int((flags & bit > 0).sum()) for split, bit in SPLIT_BITS.items()}
-    return PoolInfo(folder, len(key), sizes, shared)
+    return PoolInfo(folder, len(flags), sizes, shared)
+
+
+def _counted(vocab: NDArray[np.uint32], df: NDArray[np.int64], hashed: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """A vocabulary, ascending, and how many candidates have each word, with the words of another part."""
+    own, counts = np.unique(hashed, return_counts=True)
+    both = np.union1d(vocab, own)
+    sums = np.zeros(len(both), np.int64)
+    sums[np.searchsorted(both, vocab)] += df
+    sums[np.searchsorted(both, own)] += counts
+    return both, sums
+
+
+def _share(flags: NDArray[np.uint8], could: NDArray[np.bool_], pool_size: int) -> int:
+    """Marks the candidates of the shared pool, and says how many they are. The keys are hashes, so the first ones are a random choice; what could be
+    an answer goes before what couldn't."""
+    answers = flags & ANSWER > 0
+    rest = np.concatenate([np.flatnonzero(~answers & could), np.flatnonzero(~answers & ~could)])[: max(0, pool_size - int(answers.sum()))]
+    flags[answers] |= SHARED
+    flags[rest] |= SHARED
+    return int((flags & SHARED > 0).sum())
+
+
+class _Postings:
+    """The candidates of each word, in the order in which parts come."""
+
+    def __init__(self, df: NDArray[np.int64]) -> None:
+        self.ptr = np.concatenate((np.zeros(1, np.uint64), np.cumsum(df, dtype=np.uint64)))
+        self.post = np.zeros(int(self.ptr[-1]), np.uint32)
+        self._next = self.ptr[:-1].astype(np.int64)
+        self._candidates = 0
+
+    def add(self, word: NDArray[np.uint32], counts: NDArray[np.int64]) -> None:
+        """Adds the words of the candidates of a part, of which each has so many."""
+        order = np.argsort(word, kind="stable")
+        found, number = np.unique(word, return_counts=True)
+        within = np.arange(len(word)) - np.repeat(np.cumsum(number) - number, number)
+        owners = np.repeat(np.arange(self._candidates, self._candidates + len(counts), dtype=np.uint32), counts)
+        self.post[np.repeat(self._next[found], number) + within] = owners[order]
+        self._next[found] += number
+        self._candidates += len(counts)
 
 
 class Pool:

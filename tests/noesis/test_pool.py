@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.candidates.draw import Draw
+from dialmill.pipelines.candidates.gather import PackedParts
 from dialmill.pipelines.candidates.generic import kind_of
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash, long_id, nearly_equal, short_id, token_hashes
 from dialmill.pipelines.candidates.pool import ANSWER, SHARED, WEIGHT, About, Pool, join_shards, shard_of, utterance
+from dialmill.pipelines.core.stage import compress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,6 +82,12 @@ def test_parts_join_to_the_pool_of_one_part(tmp_path: Path) -> None:
     join_shards([shard_of([data for _, data in part])[0] for part in thirds], str(tmp_path / "three"), None, True)
     for path in sorted((tmp_path / "one").iterdir()):
         assert path.read_bytes() == (tmp_path / "three" / path.name).read_bytes(), path.name
+
+
+def test_parts_are_unpacked_when_they_are_asked_for_in_the_order_of_their_keys() -> None:
+    names = ["010", "002", "pool of a name that is longer than thirty-one bytes\t001", "0"]
+    parts = PackedParts(compress(msgspec.msgpack.encode((name, name.encode() * 200))) for name in names)
+    assert list(parts) == [name.encode() * 200 for name in sorted(names)] == parts[:]
 
 
 def test_the_shared_pool_takes_all_answers_first(tmp_path: Path) -> None:

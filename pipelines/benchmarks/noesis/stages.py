@@ -14,7 +14,7 @@ from dialmill.pipelines.benchmarks.noesis.release import also_right_path, respon
 from dialmill.pipelines.candidates import audit, examples
 from dialmill.pipelines.candidates.draw import Draw, Drawn
 from dialmill.pipelines.candidates.examples import Example, Option
-from dialmill.pipelines.candidates.gather import OnePool, PoolShard
+from dialmill.pipelines.candidates.gather import OnePool, PackedParts, PoolShard
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
 from dialmill.pipelines.candidates.pool import SHARED, SPLIT_BITS, Pool, PoolInfo, join_shards, open_pool
 from dialmill.pipelines.core import files
@@ -57,10 +57,9 @@ class JoinPool(Stage):
         self.folder, self.recipe, self.form, self.shared_path = folder, recipe, form, shared_path
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        shards = sorted(msgspec.msgpack.decode(decompress(value), type=tuple[str, bytes]) for value in element[1])
         place = files.join(self.folder, "parts", "pool")
         size = self.recipe.pool_size if self.shared_path else None
-        info = join_shards([data for _, data in shards], place, size, self.recipe.distractors == "similar")
+        info = join_shards(PackedParts(element[1]), place, size, self.recipe.distractors == "similar")
         if self.shared_path:
             if info.shared < self.recipe.pool_size:
                 wanted = f"{info.shared:,} candidates of the {self.recipe.pool_size:,} wanted"
