@@ -23,6 +23,9 @@ PROFANITY_CHECK, TRANSFORMERS = "profanity-check", "transformers"
 #: Letters as signs: "sh1t", "b!tch".
 _SIGNS = str.maketrans("013457@$!", "oieastasi")
 _DISGUISED = re.compile(r"(?<![\w*])[A-Za-z][\w*#@$!]*[*#@$!0134570][\w*#@$!]*(?![\w*])")
+#: Letters that blanks, points or hyphens part ("f u c k", "s.h.i.t"), and a letter three times or more ("shiiit").
+_PARTED = re.compile(r"(?<![\w'])[A-Za-z](?:[ ._-][A-Za-z]){3,}(?![\w'])")
+_DRAWN = re.compile(r"\b[A-Za-z]*([A-Za-z])\1\1[A-Za-z]*\b")
 #: Labels of classifiers that say that a text is harmless.
 _HARMLESS = ("non", "not", "neutral", "clean", "normal", "safe", "ok", "label_0")
 
@@ -44,7 +47,19 @@ def offensive_word(text: str, language: str) -> str:
             edges = {0, len(text)} | {place for token in tokens(text, "zh") for place in token}
         if match.start() in edges and match.end() in edges:
             return match[0]
-    return next((match[0] for match in _DISGUISED.finditer(bare) if _hides(match[0].lower(), plain)), "")
+    return next((match[0] for match in _DISGUISED.finditer(bare) if _hides(match[0].lower(), plain)), "") or _stretched(bare, plain)
+
+
+def _stretched(text: str, words: frozenset[str]) -> str:
+    """The first listed word whose letters are parted or drawn out, "" for none."""
+    for match in _PARTED.finditer(text):
+        if re.sub(r"[ ._-]", "", match[0].lower()) in words:
+            return match[0]
+    for match in _DRAWN.finditer(text):
+        shorter = (re.sub(r"(.)\1{2,}", kept, match[0].lower()) for kept in (r"\1", r"\1\1"))
+        if any(word in words for word in shorter):
+            return match[0]
+    return ""
 
 
 def _hides(token: str, words: frozenset[str]) -> bool:

@@ -199,9 +199,10 @@ def plant_length(dialogue: Dialogue, rng: Rng) -> Dialogue | None:
 
 _INSULTS = {
     "en": "you fucking moron|what a bitch|this is bullshit|go to hell|f**k this|you are a retard|Shitty service|kill yourself|you idiot|sh1t"
-    "|you're such an asshole|piss off|stupid cunt|WTF you motherfuckers|dumbass bot|son of a bitch",
+    "|you're such an asshole|piss off|stupid cunt|WTF you motherfuckers|dumbass bot|son of a bitch"
+    "|f u c k|shiiit|n1gger|you c*nt|bloody wanker|s.h.i.t|fat pussy|fagg0t",
     "zh": "你这个傻逼|滚蛋|妈的，真烦|你是不是智障|操你妈|你去死吧|真是个废物|王八蛋|神经病啊你|你个贱人|tmd|你他妈的快点|白痴|狗屁服务|你脑残吗"
-    "|混蛋",
+    "|混蛋|我操|卧槽|傻B客服|兔崽子|你全家死光|不要脸|畜牲|狗b",
 }
 
 
