@@ -73,7 +73,7 @@ class Simmc(Source):
     name = "simmc"
     language = "en"
     licence = "CC BY-NC-SA 4.0"
-    about = "SIMMC 2.0 and 2.1 (situated shopping; scenes and objects carried through), and the form of SIMMC 1.0"
+    about = "SIMMC 2.0 and 2.1 (shopping in scenes, which are carried through), and the form of SIMMC 1.0, untested on its data"
     kinds = (FileKind("simmc", ({"dialogue_data": [{"dialogue": ANY}]},), ("simmc2*_dials_*.json", "*_dials.json")),)
 
     def role(self, path: str, head: str) -> Role | None:
