@@ -149,6 +149,9 @@ def test_held_out_labels_are_in_no_public_file(tmp_path: Path) -> None:
     for bare, told in zip(public_pools, whole, strict=True):
         (turn,), (full,) = bare["retrieval_candidates"], told["retrieval_candidates"]
         assert "gt_index" not in turn and "gt_index" in full and turn["turn_idx"] == len(shown[bare["dialogue_idx"]]["dialogue"]) - 1
+    asked = {dialogue["dialogue"][len(shown[name]["dialogue"]) - 1]["system_transcript"] for name, dialogue in corpus.items()}
+    listed = _load(out / "release/simmc2_dials_dstc10_devtest_retrieval_candidates.json")["system_transcript_pool"]
+    assert {text for texts in listed.values() for text in texts} <= asked, "what other splits say, or histories show, is known to be wrong"
     assert not (out / "release/simmc2_dials_dstc10_devtest_api_calls.json").exists()
     assert not list((out / "dialogues").glob("*/test.jsonl")) or all(not one.read_text() for one in (out / "dialogues").glob("*/test.jsonl"))
 

@@ -161,7 +161,9 @@ class DrawPools(Stage):
         """The candidates of the dialogues of one domain, by source id."""
         recipe, split = self.recipe, asking[0].split
         own = SPLIT_BITS[split]
-        enough = recipe.pool_scope == "split" and len(pool.likely(own)) >= 2 * recipe.candidates
+        # Where labels are held out, what other splits say is public, and a candidate that stands there would be known to be wrong.
+        hides = recipe.held_out_labels and split == "test"
+        enough = hides or (recipe.pool_scope == "split" and len(pool.likely(own)) >= 2 * recipe.candidates)
         bits = own if enough else EVERY
         if not enough and recipe.pool_scope == "split":
             there = f"{split} of {asking[0].domain} has {len(pool.likely(own)):,} different responses"
