@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import glob
 import io
+import logging
 import os
 import posixpath
 import shutil
@@ -51,6 +52,9 @@ def _remote(path: str) -> Any:
     if protocol in ("gs", "gcs"):
         # Its experimental part looks up the kind of each bucket through another service, which hangs where only the storage one can be reached.
         os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+        log = logging.getLogger("gcsfs")
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())  # what fails is raised, and told in one line
         if os.environ.get("STORAGE_EMULATOR_HOST"):
             options["token"] = "anon"
     try:

@@ -69,6 +69,10 @@ class Row(NamedTuple):
     peak: str
     equal: str
 
+    def told(self) -> str:
+        """What came of it, as it is printed while the others run."""
+        return f"{self.equal}; {self.cpu} s of CPU, {self.wall} s, at most {self.peak} MB" if self.cpu else self.equal
+
 
 class Reference(NamedTuple):
     """What a job makes in memory."""
@@ -193,19 +197,20 @@ def run_engine(name: str, given: Given, folder: Path, jobs: Sequence[Job], refer
                 for job in jobs:
                     print(f"== {name}: {job.benchmark}", flush=True)
                     rows.append(compare(engine, name, job, references[job.benchmark], stores))
-                    print(f"   {rows[-1].equal}", flush=True)
+                    print(f"   {rows[-1].told()}", flush=True)
                 if engine.lose_worker is not None:
                     job = jobs[0]
                     print(f"== {name}: {job.benchmark}, a worker killed on the way", flush=True)
                     rows.append(lose_a_worker(engine, name, job, references[job.benchmark], stores))
-                    print(f"   {rows[-1].equal}", flush=True)
+                    print(f"   {rows[-1].told()}", flush=True)
                 return rows
         except UnavailableError as error:
             print(f"== {name}: not to be had here: {error}", flush=True)
-            return [_row(name, "all", "", None, f"NOT RUN: {error}")]
+            print("   (--job-server ENGINE=JAR names a job server that you have, --beam-source DIR builds one)", flush=True)
+            return [_row(name, "all", "", None, "NOT RUN: not to be had here")]
         except RuntimeError as error:
             print(f"== {name}: {error}", flush=True)
-            return [_row(name, "all", "", None, f"FAILED: {error}")]
+            return [_row(name, "all", "", None, "FAILED: it didn't start")]
 
 
 def table(rows: Sequence[Row]) -> str:

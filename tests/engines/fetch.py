@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -47,7 +48,14 @@ def _fetch(what: str, command: Sequence[str], **extra: str) -> None:
     if done.returncode:
         said = [line.strip() for line in f"{done.stdout}\n{done.stderr}".splitlines() if line.strip()]
         error = next((line for line in said if "ERROR" in line), said[-1] if said else "")
-        raise UnavailableError(f"{what}: {error.removeprefix('[ERROR] ')[:400]}")
+        # Maven puts the reason behind what it was doing.
+        reason = re.search(r"Could not find artifact \S+|Could not transfer artifact .+", error)
+        raise UnavailableError(f"{what}: {reason[0] if reason else error[:300]}")
+
+
+def _maven() -> list[str]:
+    """Maven without talk and colours; it asks again for what it was refused before."""
+    return [tool("mvn"), "-q", "-B", "-U", "-Dstyle.color=never"]
 
 
 def maven_jar(coordinate: str) -> Path:
@@ -62,7 +70,7 @@ def maven_jar(coordinate: str) -> Path:
         # Fetched beside and moved, so that a run that was killed leaves nothing that the next one takes for whole.
         with tempfile.TemporaryDirectory(dir=cache()) as folder:
             copy = ["dependency:copy", f"-Dartifact={coordinate}", f"-DoutputDirectory={folder}", "-Dmdep.useBaseVersion=true"]
-            _fetch(coordinate, [tool("mvn"), "-q", "-B", *copy])
+            _fetch(coordinate, [*_maven(), *copy])
             (Path(folder) / jar.name).replace(jar)
     return jar
 
@@ -84,7 +92,7 @@ def maven_closure(name: str, coordinates: Sequence[str], excluded: Mapping[str, 
             project.write_text(_project(coordinates, excluded or {}), "utf-8")
             into = Path(work, "jars")
             copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={into}"]
-            _fetch(", ".join(coordinates), [tool("mvn"), "-q", "-B", "-f", str(project), *copy])
+            _fetch(", ".join(coordinates), [*_maven(), "-f", str(project), *copy])
             into.replace(folder)
     return sorted(folder.glob("*.jar"))
 
