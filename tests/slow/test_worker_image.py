@@ -19,7 +19,9 @@ pytestmark = pytest.mark.skipif(not os.environ.get("DIALMILL_SLOW"), reason="ins
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The Python of an environment that has what the image has."""
+    """The Python of an environment that has what the image has; DIALMILL_IMAGE_PYTHON names one that was made before."""
+    if os.environ.get("DIALMILL_IMAGE_PYTHON"):
+        return os.environ["DIALMILL_IMAGE_PYTHON"]
     folder = tmp_path_factory.mktemp("image")
     venv.create(folder / "venv", with_pip=True)
     made = str(folder / "venv" / "bin" / "python")
