@@ -20,6 +20,8 @@ _FEWEST, _MOST = 3, 60
 _TRIES, _TAILED = 4, 0.4
 #: Last words of hedges that a conclusion follows.
 _CONCLUDES = frozenset(["and", "so", "mind:", "honest,", "short,", "idea,", "know,", "truth,"])
+#: Where a wish stands: at the beginning of a dialogue, as an answer, in a dialogue that has begun.
+_WISHES = frozenset(["wish", "answer", "further"])
 _BETWEEN = re.compile(r"(?<=[.?!])\s+")
 _WORD = re.compile(r"[a-z']+")
 _FIRST = re.compile(r"[A-Za-z']+")
@@ -54,13 +56,14 @@ def kind_of(sentence: str) -> str:
     return "tell" if set(table["word", "wish"]).isdisjoint(names[:5]) else "wish"
 
 
-def wordier(view: View, said: str, rng: Rng) -> Iterator[Turn]:
+def wordier(view: View, said: str, rng: Rng, before: str = "") -> Iterator[Turn]:
     """The turn with words around its own, which stay.
 
     Args:
         view: of the turn; a Chinese one has its own rules (`loose_chinese`), other languages none.
         said: what was said of the dialogue's variant so far, in lower case: nothing is added a second time.
         rng: of this turn and variant.
+        before: the system turn before, "" for the first turn of a dialogue: who answers a question asks for no help.
     """
     if view.language == "zh":
         yield from loose_chinese.wordier(view, said, rng)
@@ -78,13 +81,20 @@ def wordier(view: View, said: str, rng: Rng) -> Iterator[Turn]:
         opens = ""
     if text.rstrip()[-1:] not in ".?!" and style.capitals:
         closes = ""
+    if opens == "tell" and not before:
+        opens = ""  # nobody opens with "just so you know"
+    hedged = opens
+    if opens == "wish" and before:
+        hedged = "answer" if before.rstrip().endswith("?") else "further"
     for _ in range(_TRIES):
-        before = _before(opens, first, _lowered(view, first), rng) if opens else ""
+        ahead = _before(hedged, first, _lowered(view, first), rng) if opens else ""
         behind = table.get(("after", closes), ())
-        after = rng.choice(behind) if behind and not before and rng.chance(_TAILED) else ""
-        if any(words and words.lower() in said for words in (before.partition(" ")[2], after)):
+        after = rng.choice(behind) if behind and not ahead and rng.chance(_TAILED) else ""
+        if "help" in text.lower() and ("help" in ahead or "help" in after):
             continue
-        edits = [*_opened(before, text, style, before[-1:] != ":" and first != "I" and _lowered(view, first)), *_closed(after, text, style)]
+        if any(words and words.lower() in said for words in (ahead.partition(" ")[2], after)):
+            continue
+        edits = [*_opened(ahead, text, style, ahead[-1:] != ":" and first != "I" and _lowered(view, first)), *_closed(after, text, style)]
         if edits:
             yield apply_edits(turn, edits)
 
@@ -122,12 +132,15 @@ def _before(kind: str, first: str, lowered: bool, rng: Rng) -> str:
     opening = rng.choice(table["open", "any"]) + " " if rng.chance(0.5) else ""
     states = first in ("I", "I'm", "I've", "I'd", "I'll", "We", "We're", "We'd")
     goes_on = states or lowered
-    asides = table.get(("aside", kind), ())
-    if not goes_on and not asides:
-        return ""
+    asides = tuple(words for words in table.get(("aside", kind), ()) if states or kind != "wish" or "help" in words)
     # "... and could you", "... so find me": a conclusion goes on into a statement alone.
-    hedges = [words for words in table["hedge", kind] if states or kind != "wish" or words.rpartition(" ")[2] not in _CONCLUDES]
-    words = rng.choice(hedges if goes_on and (not asides or rng.chance(0.8)) else asides)
+    hedges = [words for words in table.get(("hedge", kind), ()) if states or kind not in _WISHES or words.rpartition(" ")[2] not in _CONCLUDES]
+    if kind == "answer" and not states:
+        hedges = [words for words in hedges if words.startswith("let me")]  # an order that answers is given after a moment's thought, and no more
+    chosen = hedges if hedges and goes_on and (not asides or rng.chance(0.8)) else asides
+    if not chosen:
+        return ""
+    words = rng.choice(chosen)
     if opening and not words.startswith("I"):
         words = words[:1].lower() + words[1:]
     return opening + words if opening else words[:1].upper() + words[1:]

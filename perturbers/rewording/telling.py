@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from dialmill.perturbers.core.lexicon import rows
+from dialmill.perturbers.core.lexicon import alternatives, rows
+from dialmill.perturbers.rewording.composer.english_places import words_for
 
 _WORD = re.compile(r"[a-z]+")
 
@@ -21,6 +22,22 @@ def _table(language: str) -> dict[str, frozenset[str]]:
     return found
 
 
+#: Classes of ``fit.tsv`` whose words tell something that a label seldom has.
+_TELLING = frozenset(["nice", "special", "party", "reason", "places", "pricey"])
+#: Words of fewer letters are never what a turn is about.
+_SHORT = 4
+
+
+@lru_cache(maxsize=1)
+def _ordinary() -> frozenset[str]:
+    """Words that labels account for, or that say nothing."""
+    found = frozenset[str]().union(*words_for().values())
+    for name, _, _, phrases in rows("en", "fit"):
+        if name not in _TELLING:
+            found = found.union(*(phrase.split() for phrase in alternatives(phrases)))
+    return found
+
+
 def changed(source: str, text: str, language: str, donated: bool) -> str | None:
     """Why a text doesn't tell what its source tells.
 
@@ -30,7 +47,7 @@ def changed(source: str, text: str, language: str, donated: bool) -> str | None:
         donated: whether the wording is a donor's, whose frames are held too.
 
     Returns:
-        None, or `word_lost: ROW`, `word_added: ROW`.
+        None, or `word_lost: ROW`, `word_added: ROW`; `word_lost: WORD` for one that no row has.
     """
     table = _table(language)
     if not table:
@@ -43,6 +60,15 @@ def changed(source: str, text: str, language: str, donated: bool) -> str | None:
     for name in sorted(after.keys() - before.keys()):
         if (donated or not name.startswith("donor:")) and not any(row in before for row in after[name]):
             return f"word_added: {name}"
+    return _own_lost(source, text) if donated else None
+
+
+def _own_lost(source: str, text: str) -> str | None:
+    """A word of the source that no label accounts for, and that a donor's wording hasn't: what it says would be lost ("brazilian", "for a meeting")."""
+    kept = set(_WORD.findall(text.lower()))
+    for word in _WORD.findall(source.lower()):
+        if len(word) >= _SHORT and word not in kept and word not in _ordinary():
+            return f"word_lost: {word}"
     return None
 
 

@@ -44,7 +44,7 @@ class Verbosity(Rewriter):
         if plain:
             return
         yield from self._donated(task, rng)
-        for turn in loose.wordier(task.view, task.said, rng):
+        for turn in loose.wordier(task.view, task.said, rng, task.before):
             yield Proposal(turn, CIRCUMSTANCES)
 
     def _donated(self, task: Task, rng: Rng) -> Iterator[Proposal]:

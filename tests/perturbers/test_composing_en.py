@@ -46,6 +46,14 @@ def test_the_bank_is_as_large_as_asked() -> None:
     assert sum(len(found) for section, found in _sections() if section.kind == "why") >= 400
 
 
+def test_every_place_of_a_clause_has_a_meaning_there() -> None:
+    """A heading that lost its clauses takes those of the next one: "Book {NP}, please." below a yes would be said as it stands."""
+    places = {"open": {"NP"}, "bookframe": {"B"}, "askframe": {"L"}, "wish": {"I"}, "goahead": {"I"}}
+    for section, clauses in _sections():
+        for clause in clauses:
+            assert set(re.findall(r"\{([A-Z]+)\}", clause.text)) == places.get(section.kind, set()), (section, clause.text)
+
+
 def test_no_clause_brings_a_value_of_its_own() -> None:
     """Words of the closed lexicon are values: a clause with one would add it. What a facility or an intent is called is no value."""
     for section, clauses in _sections():
@@ -213,7 +221,7 @@ def test_no_wording_loses_or_brings_a_word_that_tells_something(source: str, tex
 def test_a_turn_without_labels_gets_hedges_of_its_kind_around_its_own_words(text: str, kind: str) -> None:
     assert loose.kind_of(text) == kind
     view = _contexts(dialogue("en", [("user", text)]))[0].view
-    made = [turn.utterance for seed in range(12) for turn in loose.wordier(view, "", Rng(seed))]
+    made = [turn.utterance for seed in range(12) for turn in loose.wordier(view, "", Rng(seed), "I see.")]
     assert bool(made) == (kind != "")
     assert all(text[1:].rstrip(" .?!") in one and len(one) > len(text) for one in made), made
 

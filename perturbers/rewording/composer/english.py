@@ -56,6 +56,7 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
     goals = _goals(turn, "yes" in kinds)
     if opening is None or goals is None:
         return None
+    turn.opened = bool(opening)
     told = _domains(turn, goals)
     asked = _asked(turn)
     if told is None or asked is None:
@@ -112,7 +113,8 @@ def _opening(turn: Draft, kinds: set[str]) -> list[str]:
     found, rng = turn.plan, turn.rng
     made = ["greet"] if "greet" in kinds else []
     if "yes" in kinds:
-        made += [] if "goal" in kinds else ["yes"]
+        # A dialogue that opens with "yes" answers nothing.
+        made += [] if "goal" in kinds or turn.context.first else ["yes"]
     elif "no" in kinds:
         made.append("no")
     elif found.failed and not turn.context.partial and any(item.kind == "inform" for item in found.items):
@@ -129,8 +131,14 @@ def _goals(turn: Draft, accepts: bool) -> list[Sentence] | None:
     for item in turn.plan.items:
         if item.kind == "goal":
             there = "" if turn.context.first else "there" if any(one.kind == "select" for one in turn.plan.items) or _THERE.search(turn.text) else ""
-            verb = turn.take(turn.options("do", Place(item.domain, item.value.lower()), "", there))
-            frame = turn.pick("goahead" if accepts else "wish", None, "", "first" if turn.context.first else "later")
+            verbs = turn.options("do", Place(item.domain, item.value.lower()), "", there)
+            if any(one.kind == "inform" and one.slot == "number of rooms" for one in turn.plan.items):
+                verbs = [verb for verb in verbs if "room" not in verb.text] or verbs
+            verb = turn.take(verbs)
+            frames = turn.options("goahead" if accepts else "wish", None, "", "first" if turn.context.first else "later")
+            if there:
+                frames = [one for one in frames if not _MORE.search(one.text)]  # who accepts an offer asks for nothing more
+            frame = turn.take(frames)
             if verb is None or frame is None:
                 return None
             text = frame.replace("{I}", verb + _DETAILS if _LAST.search(frame) else verb)
@@ -156,6 +164,8 @@ def _with_details(turn: Draft, sentence: Sentence, informs: list[Part]) -> tuple
     return sentence._replace(text=text, slots=tuple(said)), left
 
 
+#: What makes a wish a further one.
+_MORE = re.compile(r"\b(?:also|too|as well|next|after that)\b", re.IGNORECASE)
 #: What was spoken of before is what the intent is about.
 _THERE = re.compile(r"\b(?:at|for|in|with) (?:that|it)\b|\bthere\b|\b(?:that|this) (?:hotel|restaurant|place|one|property|house)\b", re.IGNORECASE)
 #: Where details go in a sentence that ends with its verb phrase.

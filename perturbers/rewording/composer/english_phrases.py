@@ -177,7 +177,15 @@ FINITE = re.compile(
 
 
 _NO = re.compile(r"(?:no|nope|nah)\b", re.IGNORECASE)
+_INTERJECTION = re.compile(r"(?:ooh|oh|okay|ok|right|well|hm+|ah|aw|yes|yeah|yep|sure|hi|hello|hey|great|lovely)\b[,!. ]", re.IGNORECASE)
+#: What makes a town a rough place, and where a clause says "in".
+_NEAR = re.compile(r"\b(near|around|close to)(?: the (?:city|area) of| the)? $", re.IGNORECASE)
+_IN = re.compile(r"\b(?:somewhere )?in \{v\}")
 _NOES = frozenset(["no", "nope", "nah"])
+
+
+#: Where the day is worded that a stay begins.
+_CHECK_IN = Place("@date", "check in date")
 
 
 class Draft:
@@ -189,6 +197,8 @@ class Draft:
         self.names = frozenset(context.view.units.names)
         self.writing: Style = style_of(self.text)
         self.used: list[int] = []
+        #: Whether a yes, a no or an acknowledgement stands before: no other interjection follows it.
+        self.opened = False
         #: Whether an area was labelled as a question for one, too; the same for a price.
         self.asks_area = any(act.act == "request" and act.slot == "area" for act in context.view.turn.acts)
         #: Whether a "price range" was labelled as a question for a price, too: its words stay.
@@ -213,6 +223,8 @@ class Draft:
                 found = [clause for clause in found if FINITE.search(clause.text)] or found
         elif self.style == "less":
             found = [clause for clause in found if _TALKATIVE.isdisjoint(clause.voices)] or found
+        if self.opened:
+            found = [clause for clause in found if not _INTERJECTION.match(clause.text)] or found
         # Who says "I" speaks for nobody else.
         unfit = "one" if self.several else "many"
         return [clause for clause in found if _persona(clause.text) != unfit]
@@ -279,6 +291,9 @@ class Draft:
             facts |= {"aft"}
         if place.name in _TIMES and _ABOUT.search(self.text[max(0, item.start - 12) : item.start]):
             facts |= {"abt"}
+        if place.domain in ("@city", "@place") and item.shown:
+            near = _NEAR.search(self.text[max(0, item.start - 24) : item.start])
+            facts |= {"near " + near[1].lower()} if near else frozenset()
         needs = _SHAPES.get(place.name)
         if item.kind in ("inform", "check") and item.shown and needs and not any(need in facts for need in needs):
             return None
@@ -298,6 +313,9 @@ class Draft:
             word = (part.unit or "night") if unit == "night" else (part.unit or "day") if unit == "day" else unit
             return f"{part.letter} {word}{'' if 'one' in part.facts else 's'}"
 
+        near = next((fact[5:] for fact in part.facts if fact.startswith("near ")), None)
+        if near is not None:
+            text = _IN.sub(f"{near} {{v}}", text)
         if "abt" in part.facts:
             text = _ROUGHLY.sub("around {v}", text)
         if part.place.domain == "@device" and not re.search(r"(?:speaker|tv|device)s?$", part.surface, re.IGNORECASE):
@@ -307,7 +325,10 @@ class Draft:
     def worded(self, kind: str, part: Part, tag: str = "") -> str | None:
         """A clause of a kind for a value."""
         told = part.item.value if not part.item.shown else ""
-        options = self.options(kind, part.place, told, tag, part.facts)
+        place = _CHECK_IN if kind == "say" and part.place.domain == "@date" and part.item.slot.startswith("check in") else part.place
+        options = self.options(kind, place, told, tag, part.facts)
+        if kind != "key" and any(fact.startswith("near ") for fact in part.facts):
+            options = [clause for clause in options if _IN.search(clause.text)]
         if part.place.name == "area" and " " in part.surface:
             options = [clause for clause in options if "{v} of" not in clause.text and "{v} side" not in clause.text]
         if part.surface.lower().startswith("the "):
@@ -420,7 +441,7 @@ class Draft:
         frames = self.options("open", Place("*", ""), "", "book") if self.books(parts) else self.options("open", Place(domain, ""), "", tag)
         if plural:
             frames = [frame for frame in frames if not _SINGULAR_FRAME.search(frame.text)]
-        if len(said) > 2 or len(phrase) > 40:
+        if len(said) > 1 or len(phrase) > 30:
             frames = [frame for frame in frames if not _MIDDLE.search(frame.text)]
         frame = self.take(frames)
         if frame is None:

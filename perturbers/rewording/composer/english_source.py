@@ -194,7 +194,7 @@ def _says_nothing(context: Context, names: list[str], place: int) -> bool:
     if name == "time":
         return earlier == "this"
     if name in ("if", "whether"):
-        return following == "possible" or earlier in _BEFORE_IF
+        return earlier in _BEFORE_IF
     return name == "instead" and failed(context.before)
 
 

@@ -127,6 +127,8 @@ _CLAUSE = re.compile(r"(?:what|which|how|whether|if|when|where)\b")
 _ARTICLE = re.compile(r"^(?:the|a|their|its|my) ")
 _BOOKING = re.compile(r"\b(?:book|booking|reserve|reservation)\b", re.IGNORECASE)
 _HEADS = {"hotel": "place to stay", "restaurant": "restaurant", "attraction": "attraction", "train": "train", "taxi": "taxi"}
+#: How much longer than the turn its longer wording is to be.
+_LONGER = 1.3
 #: What gives a reason already, or is no sentence that one could follow.
 _REASONED = re.compile(r"\b(?:because|since|so)\b|[;:]")
 
@@ -136,24 +138,25 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
     rng = turn.rng
     places = [place for place, sentence in enumerate(sentences) if _reasonable(sentence)]
     rng.shuffle(places)
-    most = 1 if len(sentences) < 3 or rng.chance(0.6) else 2
     reasons: dict[int, str] = {}
     for place in places:
-        reason = _reason(turn, sentences[place].slots[-1])
+        reason = _reason(turn, sentences[place])
         if reason is not None:
             reasons[place] = reason
-        if len(reasons) == most:
-            break
+            if len(reasons) == 2 or _words([*(one.text for one in sentences), *reasons.values()]) >= _LONGER * _words([turn.text]):
+                break  # more reasons than it takes are more than people give
     made: list[Sentence] = []
     for place, sentence in enumerate(sentences):
         made.append(sentence)
         if place in reasons:
             made.append(Sentence(reasons[place]))
     informs = [part for sentence in sentences for part in sentence.slots if part.item.kind in ("inform", "town")]
+    short = _words([sentence.text for sentence in made]) < _LONGER * _words([turn.text])
     answers = not turn.context.first and all(part.item.slot in turn.plan.asked for part in informs)
     settled = any(item.kind in ("no", "right", "declinebook", "declineintent", "select", "alts") for item in turn.plan.items)
-    if informs and not answers and not settled and (not reasons or rng.chance(0.25)):
-        domain = min(informs, key=lambda part: part.item.kind == "town").place.domain
+    if informs and not answers and not settled and (not reasons or short or rng.chance(0.25)):
+        told = [item.domain for item in turn.plan.items if item.kind in ("inform", "intent", "goal")]
+        domain = told[0] if told else informs[0].place.domain
         first = "first" if turn.context.first else ""
         circumstance = turn.pick("circ", Place(domain if domain in OWN else "*", ""), "", first)
         if circumstance is not None:
@@ -162,6 +165,10 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
                 opening += 1
             made.insert(opening, Sentence(circumstance))
     return made if len(made) > len(sentences) else None
+
+
+def _words(texts: list[str]) -> int:
+    return sum(len(text.split()) for text in texts)
 
 
 def _reasonable(sentence: Sentence) -> bool:
@@ -174,8 +181,17 @@ def _reasonable(sentence: Sentence) -> bool:
     )
 
 
-def _reason(turn: Draft, part: Part) -> str | None:
-    """A sentence that says why somebody wants or asks for this, None where the bank has none."""
+def _reason(turn: Draft, sentence: Sentence) -> str | None:
+    """A sentence that says why somebody wants or asks for the last thing said, None where the bank has none."""
+    part = sentence.slots[-1]
     facility = part.place.slot in ("internet", "parking")
-    told = part.item.value if part.item.kind == "inform" or facility else ""
-    return turn.pick("why", part.place, told, "" if part.item.kind == "inform" or facility else "ask", part.facts)
+    informs = part.item.kind == "inform" or facility
+    told = part.item.value if informs else ""
+    options = turn.options("why", part.place, told, "" if informs else "ask", part.facts)
+    if len(sentence.slots) > 1:
+        # Behind several things, "it" and "that" point at none of them.
+        options = [clause for clause in options if not _POINTS.search(clause.text)]
+    return turn.take(options)
+
+
+_POINTS = re.compile(r"\b(?:it|that|that's|that'll|them|those|this)\b", re.IGNORECASE)

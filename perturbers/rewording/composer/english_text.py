@@ -78,8 +78,8 @@ def _determined(match: re.Match[str], surfaces: dict[str, str]) -> str:
     if word == "the":
         keep = _ORDINAL.match(surface) is not None
     elif word == "on":
-        keep = _RELATIVE.match(surface) is None
-        if keep and _ORDINAL.match(surface):
+        keep = _RELATIVE.match(surface) is None or _ORDINAL.match(surface.removeprefix("the ")) is not None
+        if keep and _ORDINAL.match(surface):  # "the 3rd" has its article
             return f"{match[1]} the {match[2]}"
     else:
         keep = _OWN_PREPOSITION.match(surface) is None
