@@ -81,8 +81,8 @@ def wordier(view: View, said: str, rng: Rng, before: str = "") -> Iterator[Turn]
         opens = ""
     if text.rstrip()[-1:] not in ".?!" and style.capitals:
         closes = ""
-    if opens == "tell" and not before:
-        opens = ""  # nobody opens with "just so you know"
+    if opens == "tell" and (not before or before.rstrip().endswith("?")):
+        opens = ""  # nobody opens with "just so you know", nor answers so
     hedged = opens
     if opens == "wish" and before:
         hedged = "answer" if before.rstrip().endswith("?") else "further"

@@ -43,7 +43,8 @@ class Verbosity(Rewriter):
         plain = kind_of_turn(task) in ("thank", "yes", "no") or any(signal.kind == "dontcare" for signal in task.view.signals)
         if plain:
             return
-        yield from self._donated(task, rng)
+        if self.engine == "donors":  # beside the composer, a donor's few more words are seldom wordier than the turn with a hedge
+            yield from self._donated(task, rng)
         for turn in loose.wordier(task.view, task.said, rng, task.before):
             yield Proposal(turn, CIRCUMSTANCES)
 

@@ -305,7 +305,8 @@ def _own(turn: Draft, domain: str, informs: list[Part], intends: bool, towns: li
     known = any(cell[0] == domain for cell in context.state) or (
         context.before is not None and any(act.domain == domain for act in context.before.acts)
     )
-    tag = "first" if context.first else "new" if not known else "retry" if found.failed else "later"
+    fresh = context.first or not context.state  # nothing was asked for so far that something is added to
+    tag = "first" if fresh and not known else "new" if not known else "retry" if found.failed else "later"
     asked = found.asked
     booking = re.search(r"\b(?:book|booking|reserve|reservation|table)\b", turn.text, re.IGNORECASE) is not None
     if books and booking and found.offered and known:

@@ -184,6 +184,9 @@ _IN = re.compile(r"\b(?:somewhere )?in \{v\}")
 _NOES = frozenset(["no", "nope", "nah"])
 
 
+#: A system turn that denies something, and how somebody accepts what isn't to their liking.
+_BAD_NEWS = re.compile(r"\s*(?:no\b|not\b|unfortunately|sorry|i'm sorry|i am sorry)", re.IGNORECASE)
+_CONCEDES = re.compile(r"\b(?:fine|works|work|good with|good enough)\b")
 #: Where the day is worded that a stay begins.
 _CHECK_IN = Place("@date", "check in date")
 
@@ -254,8 +257,11 @@ class Draft:
     def said(self, sections: list[str]) -> list[Sentence] | None:
         """A sentence of each section; None where one has none."""
         made = []
+        before = self.context.before
         for section in sections:
             options = self.options(section)
+            if section == "select" and before is not None and _BAD_NEWS.match(before.utterance):
+                options = [clause for clause in options if _CONCEDES.search(clause.text)] or options
             if section in ("end", "thankend") and not self.answers:
                 options = [clause for clause in options if not _NO.match(clause.text)] or options
             if self.style == "less":
@@ -441,7 +447,7 @@ class Draft:
         frames = self.options("open", Place("*", ""), "", "book") if self.books(parts) else self.options("open", Place(domain, ""), "", tag)
         if plural:
             frames = [frame for frame in frames if not _SINGULAR_FRAME.search(frame.text)]
-        if len(said) > 1 or len(phrase) > 30:
+        if len(said) > 1 or len(phrase) > 22:
             frames = [frame for frame in frames if not _MIDDLE.search(frame.text)]
         frame = self.take(frames)
         if frame is None:

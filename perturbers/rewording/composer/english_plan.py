@@ -129,6 +129,7 @@ _UNMISTAKABLE = (
     ("fee", frozenset({"attraction"}), re.compile(r"\b(?:entrance|admission) fee\b")),
 )
 _FARE = re.compile(r"\bhow much\b|\bcosts?\b|\bfare\b|\btickets?\b")
+_ONLY = re.compile(r"\b(?:just|only) (?:need|want|wanted|looking|like)\b")
 #: "No preference", by its words.
 _CARELESS = re.compile(
     r"\b(?:do|does|did) ?n t (?:really |particularly |actually )?(?:have|care|matter|mind)\b|\bno (?:particular |real )?preference\b"
@@ -154,6 +155,8 @@ def plan(context: Context) -> Plan | Refusal:
     names = view.units.names
     text = " ".join(names)
     before = context.before
+    if before is not None and "?" in before.utterance and _ONLY.search(text):
+        return Refusal("unlabelled: just")  # "I just need their number" declines what was offered
     asked = _asked(before)
     read = _items(context, asked, text)
     if isinstance(read, Refusal):
@@ -466,6 +469,13 @@ def _recovered(context: Context, items: list[Item], used: set[int]) -> list[Item
         used.add(number)
         told.add((located.domain, slot))
         made.append(Item(kind, located.domain, slot, located.value, located.start, located.end))
+    # "The address of the hotel": what is asked about, though a label calls it a wish.
+    made = [
+        item._replace(kind="about")
+        if item.kind == "inform" and item.slot == "type" and item.domain in asks and item.shown and _word_before(context, item.start) in _SPOKEN
+        else item
+        for item in made
+    ]
     made += _town(context, made, searches)
     names = context.view.units.names
     silent = any(signal.kind in ("dontcare", "negation") for signal in context.view.signals)
@@ -522,7 +532,12 @@ def _subject(context: Context, located: Located, asks: set[str], talked: set[str
 
 def _before(context: Context, located: Located) -> str:
     """The word before a value."""
-    names = [name for name, (_, end) in zip(context.view.units.names, context.view.units.bounds, strict=True) if end <= located.start]
+    return _word_before(context, located.start)
+
+
+def _word_before(context: Context, start: int) -> str:
+    """The word before a place."""
+    names = [name for name, (_, end) in zip(context.view.units.names, context.view.units.bounds, strict=True) if end <= start]
     return names[-1] if names else ""
 
 
