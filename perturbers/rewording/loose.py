@@ -22,6 +22,7 @@ _TRIES, _TAILED = 4, 0.4
 _CONCLUDES = frozenset(["and", "so", "mind:", "honest,", "short,", "idea,", "know,", "truth,"])
 #: Where a wish stands: at the beginning of a dialogue, as an answer, in a dialogue that has begun.
 _WISHES = frozenset(["wish", "answer", "further"])
+_DENIES = re.compile(r"\b(?:not|no|never|dont|wont)\b|n['’ ]t\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?<=[.?!])\s+")
 _WORD = re.compile(r"[a-z']+")
 _FIRST = re.compile(r"[A-Za-z']+")
@@ -81,8 +82,10 @@ def wordier(view: View, said: str, rng: Rng, before: str = "") -> Iterator[Turn]
         opens = ""
     if text.rstrip()[-1:] not in ".?!" and style.capitals:
         closes = ""
-    if opens == "tell" and (not before or before.rstrip().endswith("?")):
-        opens = ""  # nobody opens with "just so you know", nor answers so
+    if _DENIES.search(text):
+        opens, closes = (
+            kind if kind in ("question", "problem") else "" for kind in (opens, closes)
+        )  # who wants something not to be done asks for no help
     hedged = opens
     if opens == "wish" and before:
         hedged = "answer" if before.rstrip().endswith("?") else "further"

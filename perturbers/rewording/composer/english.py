@@ -56,6 +56,11 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
     goals = _goals(turn, "yes" in kinds)
     if opening is None or goals is None:
         return None
+    if "alts" in kinds and _PRAISED.search(turn.text) and opening and turn.style != "less":
+        praise = turn.pick("but")
+        last = opening[-1].text
+        if praise is not None:
+            opening[-1] = Sentence(f"{praise} {last if _I.match(last) else last[:1].lower() + last[1:]}")
     turn.opened = bool(opening)
     told = _domains(turn, goals)
     asked = _asked(turn)
@@ -166,6 +171,9 @@ def _with_details(turn: Draft, sentence: Sentence, informs: list[Part]) -> tuple
 
 #: What makes a wish a further one.
 _MORE = re.compile(r"\b(?:also|too|as well|next|after that)\b", re.IGNORECASE)
+_I = re.compile(r"I\b")
+#: Praise before a wish for something else.
+_PRAISED = re.compile(r"\b(?:sounds?|looks?|is|are|'s|seems?) (?:\w+ ){0,2}(?:good|great|nice|fine|ok|okay|cool)\b[^.?!]*\bbut\b", re.IGNORECASE)
 #: What was spoken of before is what the intent is about.
 _THERE = re.compile(r"\b(?:at|for|in|with) (?:that|it)\b|\bthere\b|\b(?:that|this) (?:hotel|restaurant|place|one|property|house)\b", re.IGNORECASE)
 #: Where details go in a sentence that ends with its verb phrase.

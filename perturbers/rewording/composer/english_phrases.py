@@ -427,11 +427,14 @@ class Draft:
             text = self.worded("say", named[0], mark)
             if text is None:
                 return None
-            noun = (self.noun(domain, named[0]) or self.nameless(domain)) if mark == "first" else ""
+            typed = (
+                next((part for part in parts if part.place.slot == "type" and part.letter and "sg" in part.facts), None) if mark == "first" else None
+            )
+            noun = typed.letter if typed else (self.noun(domain, named[0]) or self.nameless(domain)) if mark == "first" else ""
             if noun:
                 text = text.replace(named[0].letter, f"a~ {noun} called {named[0].letter}", 1)
-            others = self.says([part for part in parts if part is not named[0]])
-            return None if others is None else [Sentence(text, (named[0],)), *others]
+            others = self.says([part for part in parts if part is not named[0] and part is not typed])
+            return None if others is None else [Sentence(text, (typed, named[0]) if typed else (named[0],)), *others]
         if self.context.partial and tag in ("later", "retry") and not towns:
             says = self.says(parts)
             if says is not None:
@@ -510,7 +513,7 @@ class Draft:
     def requests(self, parts: list[Part]) -> list[Sentence] | None:
         """Questions."""
         made: list[Sentence] = []
-        left = list(parts)
+        left = sorted(parts, key=lambda part: part.place.domain != "@more")  # "tell me more about it" points at what was offered
         if len(left) <= 2 and self.rng.chance(0.55 if len(left) == 2 else 0.7):
             for part in left:
                 text = self.pick("ask", part.place)

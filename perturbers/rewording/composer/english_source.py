@@ -20,6 +20,7 @@ _ARRIVING = frozenset(["arrive", "arrives", "arriving", "arrival", "by", "before
 _LEAVING = frozenset(["leave", "leaves", "leaving", "depart", "departs", "departing", "departure"])
 #: "That area" is the one spoken of before.
 _BEFORE_AREA = frozenset(["that", "this", "the"])
+_REGION = frozenset(["part", "side", "region", "neighborhood", "neighbourhood", "town", "city", "date"])
 #: "Let me know if they have parking" asks, and sets no condition.
 _BEFORE_IF = frozenset(["me", "know", "see", "check", "wondering", "wonder", "find", "out"])
 _BEHIND_ONE = frozenset(["that", "which", "with", "in", "on"])
@@ -78,6 +79,8 @@ def unaccounted(context: Context, items: list[Item], used: set[int]) -> str | No
         start, end = bounds[place]
         if name == "area" and place and names[place - 1] in _BEFORE_AREA and not any(item.slot == "area" for item in items):
             return "unlabelled: that area"
+        if name in _REGION and place and names[place - 1] in ("that", "this", "same"):
+            return f"unlabelled: that {name}"
         if name == "any" and _careless(names, place) and not any(item.kind == "dontcare" for item in items):
             return "unlabelled: any"
         if name in known or any(first < end and start < last for first, last in places):

@@ -184,11 +184,13 @@ def _reasonable(sentence: Sentence) -> bool:
 def _reason(turn: Draft, sentence: Sentence) -> str | None:
     """A sentence that says why somebody wants or asks for the last thing said, None where the bank has none."""
     part = sentence.slots[-1]
+    if part.place.slot == "name" and turn.offered_name(part):
+        return None  # who takes what was offered heard of it just now
     facility = part.place.slot in ("internet", "parking")
     informs = part.item.kind == "inform" or facility
     told = part.item.value if informs else ""
     options = turn.options("why", part.place, told, "" if informs else "ask", part.facts)
-    if len(sentence.slots) > 1:
+    if len(sentence.slots) > 1 or (part.place.name in ("addr", "@where") and "address" not in sentence.text):
         # Behind several things, "it" and "that" point at none of them.
         options = [clause for clause in options if not _POINTS.search(clause.text)]
     return turn.take(options)

@@ -48,7 +48,7 @@ def _joined(sentences: list[Sentence], lower: bool) -> str:
     """Sentences one after the other, with capitals and signs between them."""
     written: list[str] = []
     for place, sentence in enumerate(sentences):
-        text = sentence.text
+        text = _FIRST_REACTION.sub("", sentence.text) if place else sentence.text
         if not lower:
             text = text[:1].upper() + text[1:]
         last = place == len(sentences) - 1
@@ -63,6 +63,8 @@ def _joined(sentences: list[Sentence], lower: bool) -> str:
 
 
 _I = re.compile(r"I\b")
+#: What opens a turn, and no later sentence of it.
+_FIRST_REACTION = re.compile(r"(?:Ooh|Oh|Ah|Aw|Hm+|Okay|Right|Well|Hi|Hi there), ")
 
 
 def _article(match: re.Match[str], surfaces: dict[str, str]) -> str:

@@ -126,4 +126,6 @@ def _cues(act: Act, turn: Turn) -> frozenset[str]:
 _VAGUE = frozenset(["a", "in", "on", "at", "for", "of", "is", "it", "to", "how", "what", "when", "where", "which", "with", "there", "also", "free"])
 _VAGUE |= frozenset(["near", "around", "by", "do", "they", "have", "has", "offer", "offers", "and", "price", "much", "day", "time"])
 #: What goes on from the sentence before, which then stays as it is.
-_HANGING = re.compile(r"\bif (?:so|not|that|they|it)\b|^\s*(?:or|but|because|unless|so)\b", re.IGNORECASE)
+_HANGING = re.compile(
+    r"\b(?:is|are) there any (?:that|which)\b|\bthat many\b|\bif (?:so|not|that|they|it)\b|^\s*(?:or|but|because|unless|so)\b", re.IGNORECASE
+)
