@@ -64,7 +64,7 @@ def changed(source: str, text: str, language: str, donated: bool) -> str | None:
 
 
 def _own_lost(source: str, text: str) -> str | None:
-    """A word of the source that no label accounts for, and that a donor's wording hasn't: what it says would be lost ("brazilian", "for a meeting")."""
+    """A word of the source that no label accounts for and a donor's wording lacks: what it says would be lost ("brazilian")."""
     kept = set(_WORD.findall(text.lower()))
     for word in _WORD.findall(source.lower()):
         if len(word) >= _SHORT and word not in kept and word not in _ordinary():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dialmill.perturbers.rewording.composer.english_phrases import FINITE, Draft, Part, Sentence
+from dialmill.perturbers.rewording.composer.english_phrases import FINITE, Draft, Sentence
 from dialmill.perturbers.rewording.composer.english_places import OWN, Place
 
 
