@@ -85,10 +85,10 @@ class Redact(DialoguePerturber):
         labels = _labelled(dialogue)
         new: dict[str, str] = {}
         edits: list[list[Edit]] = []
-        for finds in found:
+        for turn, finds in zip(dialogue.turns, found, strict=True):
             mine = []
             for one in finds:
-                if _folded(one.text) in labels and self.labelled == "exempt":
+                if self.labelled == "exempt" and (_folded(one.text) in labels or _holds_label(turn, one)):
                     continue
                 replacement = self._replacement(one.kind, one.text, dialogue.language, seed, variant)
                 new.setdefault(_folded(one.text), replacement)
@@ -118,6 +118,11 @@ class Redact(DialoguePerturber):
             if _folded(made) != _folded(text):
                 break
         return made
+
+
+def _holds_label(turn: Turn, found: Find) -> bool:
+    """Whether a labelled value of the turn stands in what was found, as "Ivan" does in "Ivan Ivan"."""
+    return any(span.start is not None and span.end is not None and span.start < found.end and found.start < span.end for span in turn.spans)
 
 
 def _folded(text: str) -> str:

@@ -93,7 +93,7 @@ def wordier(view: View, said: str, rng: Rng, before: str = "") -> Iterator[Turn]
         ahead = _before(hedged, first, _lowered(view, first), rng) if opens else ""
         behind = table.get(("after", closes), ())
         after = rng.choice(behind) if behind and not ahead and rng.chance(_TAILED) else ""
-        if "help" in text.lower() and ("help" in ahead or "help" in after):
+        if "help" in text.lower() and ("help" in ahead or "help" in after or (hedged == "wish" and ahead[-1:] == ":")):
             continue
         if any(words and words.lower() in said for words in (ahead.partition(" ")[2], after)):
             continue
