@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.core.errors import RecordError
-from dialmill.pipelines.disentangle.logs import PLACEHOLDER, Log, LogLine
+from dialmill.pipelines.disentangle.logs import BOTS, PLACEHOLDER, Log, LogLine
 from dialmill.pipelines.disentangle.metrics import conversations
 from dialmill.pipelines.disentangle.nicknames import Nicks, addressee, without_names
 from dialmill.pipelines.disentangle.recipe import LogRecipe
@@ -103,7 +103,11 @@ _SOUGHT = (
     r"question possible instead my please pls says"
 )
 _PHRASES = r"way to|i have|i've|i get|i got|tell me|is there"
-_ASKS = re.compile(rf"\?|\b(?:{'|'.join(_SOUGHT.split())}|{_PHRASES})\b|[吗呢么？]|怎么|如何|为什么|什么|哪|请|帮|问题|错误|不能|无法|想|需要", re.I)
+_SOUGHT_ZH = (
+    "怎么 怎样 如何 为什么 为啥 什么 啥 哪 请 帮 求 问题 错误 报错 出错 失败 不能 无法 不了 不到 不行 不动 不起 不出 不上 没声音 没有声音 没反应 "
+    "没有反应 没法 没用 死机 崩溃 黑屏 蓝屏 花屏 卡住 卡死 坏了 丢了 连不 打不 装不 有没有 想 需要"
+)
+_ASKS = re.compile(rf"\?|\b(?:{'|'.join(_SOUGHT.split())}|{_PHRASES})\b|[吗呢么？]|{'|'.join(_SOUGHT_ZH.split())}", re.I)
 
 
 def opening(made: Conversation) -> str:
@@ -118,7 +122,8 @@ def opening(made: Conversation) -> str:
 
 _GREETING = (
     "hi hello hey hiya hallo hola yo greetings morning good evening afternoon all everyone everybody there guys folks anyone anybody "
-    "here how are r you u doing today is what's whats up sup around awake alive lol haha re back am i im i'm 你好 大家好 有人吗 早"
+    "here how are r you u doing today is what's whats how's hows it going goin things life a day oh no night nite bye cu later wow up sup around "
+    "awake alive lol haha re back am i im i'm 你好 大家好 有人吗 有人在吗 在吗 早 早上好 晚上好 晚安"
 )
 _CHAT = re.compile(rf"[^\w]*(?:(?:{'|'.join(_GREETING.split())})[^\w]*)+", re.I)
 
@@ -128,14 +133,20 @@ def asks(text: str) -> bool:
     return _ASKS.search(text) is not None and _CHAT.fullmatch(text) is None
 
 
-_COMMAND = re.compile(r"!\w")
+_COMMAND = re.compile(r"!\w|([\w-]+)(?:[:,]\s*\S|\s+tell\s)", re.I)
 #: Lines after a call in which the bot answers.
 _BOT_ANSWERS = 12
 
 
+def _calls_bot(text: str) -> bool:
+    """Whether a message is for the channel's bot: "!ask", "ubottu: ask", "ubottu tell kim about ask"."""
+    found = _COMMAND.match(text.lstrip())
+    return found is not None and (found[1] is None or found[1].lower() in BOTS)
+
+
 def _with_factoid(log: Log, line: LogLine, text: str, recipe: LogRecipe) -> str:
     """A message that calls the channel's bot with what the bot says to it, or nothing where it is left out or the bot says nothing."""
-    if recipe.bot_commands == "keep" or _COMMAND.match(text.lstrip()) is None or line.is_bot:
+    if recipe.bot_commands == "keep" or not _calls_bot(text) or line.is_bot:
         return text
     if recipe.bot_commands == "factoid":
         for later in log.lines[line.line + 1 : line.line + 1 + _BOT_ANSWERS]:

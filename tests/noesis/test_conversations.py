@@ -117,6 +117,12 @@ def test_what_the_bot_says_stands_with_the_call(option: str, second: str | None)
         ("good morning all", False),
         ("wow, this channel is fast", False),
         ("大家好", False),
+        ("我的声卡没有声音", True),
+        ("升级以后就黑屏，登录不了", True),
+        ("晚上好", False),
+        ("hi, how's it going?", False),
+        ("oh no", False),
+        ("hello, no sound since the upgrade", True),
     ],
 )
 def test_openings_that_ask_for_something(text: str, wanted: bool) -> None:
@@ -148,3 +154,23 @@ def test_what_was_said_before_is_no_answer() -> None:
     asked = ("my screen is white", "then use the power switch", "no response at all", "look at the log", "there is none")
     assert places(talk(*asked, "Then use the power switch!", "so I did", "boot from the CD"), 3) == [3, 7]
     assert places(talk(*asked[:3], "then use the power switch"), 3) == [] and places(talk(*asked[:3], "then use the power switch"), 3, True) == [1]
+
+
+@pytest.mark.parametrize("call", ["!grub | ana", "ubottu: grub", "ubottu, tell ana about grub", "Ubottu tell ana about grub"])
+def test_a_bot_is_called_by_its_name_too(call: str) -> None:
+    log = _log(
+        [
+            "[10:00] <ana> how do I boot?",
+            f"[10:01] <bo> {call}",
+            "[10:01] <ubottu> ana: grub is the boot loader",
+            "[10:02] <ana> thanks",
+            "[10:03] <bo> read it",
+        ]
+    )
+    nicks = Nicks(log.lines)
+    for option, left in (("factoid", 1), ("drop", 0)):
+        recipe = _recipe(f"bot_commands={option}", "anonymise=false")
+        (made,) = gather(log, nicks, [(0, 0), (0, 1), (1, 3), (3, 4)], {}, recipe)
+        record, _ = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
+        assert sum("boot loader" in turn.utterance for turn in record.turns) == left
+        assert not left or record.turns[1].utterance.startswith(call[:6])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 from dialmill.pipelines.benchmarks.noesis import manuals
-from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.core.unknown import known
+from dialmill.pipelines.sources.advising import Advising
 
 ROFF = b""".\\" a comment
 .TH FROB 1 "May 2031"
@@ -166,3 +169,32 @@ def test_a_name_may_be_spelled_as_unknown_is() -> None:
         ("Area", "Instructor", "Category", "Department")
     )
     assert known({"Areas": ["NA", "Theory", "n/a"], "Days": ["NA", "Mo"]}) == {"Areas": ["NA", "Theory"], "Days": ["Mo"]}
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ([{"label": "Accept", "position": -1}], "bad_label"),
+        ([{"label": "Reject", "position": -1}, {"label": "Accept", "position": 1}], "bad_label"),
+        ([{"label": "No Decision Yet", "position": -2}], "bad_label"),
+        ([{"label": "Accept", "position": 2}], "bad_label"),
+        ([{"label": "accept", "position": 1}], "bad_label"),
+        ([{"label": "Accept", "position": True}], "wrong_type"),
+        ([{"label": "Accept"}], "missing_key"),
+        ([{"label": "No Decision Yet", "position": -1}], None),
+        ([{"label": "Accept", "position": 1}], None),
+    ],
+)
+def test_a_label_of_success_stands_at_a_message(labels: list[dict[str, object]], reason: str | None) -> None:
+    messages = [
+        {"speaker": "student", "utterance": "What next?", "paraphrases": []},
+        {"speaker": "advisor", "utterance": "MILL 280.", "paraphrases": []},
+    ]
+    data = json.dumps({"conversation-id": "a", "messages": messages, "profile": {}, "success-labels": labels}).encode()
+    piece = Piece("dialogue", 0, 0, data)
+    if reason is None:
+        assert Advising().extra([piece])
+        return
+    with pytest.raises(RecordError) as refused:
+        Advising().extra([piece])
+    assert refused.value.reason == reason
