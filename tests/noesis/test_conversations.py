@@ -163,14 +163,15 @@ def test_a_bot_is_called_by_its_name_too(call: str) -> None:
             "[10:00] <ana> how do I boot?",
             f"[10:01] <bo> {call}",
             "[10:01] <ubottu> ana: grub is the boot loader",
-            "[10:02] <ana> thanks",
-            "[10:03] <bo> read it",
+            "[10:02] <ana> and then?",
+            "[10:03] <bo> run it",
+            "[10:04] <ana> ok",
         ]
     )
     nicks = Nicks(log.lines)
     for option, left in (("factoid", 1), ("drop", 0)):
         recipe = _recipe(f"bot_commands={option}", "anonymise=false")
-        (made,) = gather(log, nicks, [(0, 0), (0, 1), (1, 3), (3, 4)], {}, recipe)
+        (made,) = gather(log, nicks, [(0, 0), (0, 1), (1, 3), (3, 4), (4, 5)], {}, recipe)
         record, _ = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
         assert sum("boot loader" in turn.utterance for turn in record.turns) == left
         assert not left or record.turns[1].utterance.startswith(call[:6])
