@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
+from dialmill.perturbers.core.graphemes import HAN
 from dialmill.perturbers.core.lexicon import words
 
 Kind = Literal["email", "url", "ip", "iban", "card", "phone", "id", "name"]
@@ -28,27 +29,31 @@ class Find(NamedTuple):
     text: str
 
 
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+%-]+@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]*[A-Za-z0-9])+")
+#: Chinese has no blanks between words, so that a number or an address may stand right behind one, or before it: what Python takes for letters of words
+#: is looked for in ASCII, and in addresses of e-mail without Chinese.
+_EMAIL = re.compile(rf"(?<![A-Za-z0-9_.+-])(?:(?![{HAN}])[\w.+%-])+@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]*[A-Za-z0-9])+")
 _SPOKEN_EMAIL = re.compile(r"(?<!\w)[a-z0-9]+(?: (?:dot|underscore|dash) [a-z0-9]+)* at [a-z0-9]+(?: dot [a-z]{2,})+(?!\w)", re.IGNORECASE)
-_URL = re.compile(r"(?<![\w@/.])(?:https?://|ftp://|www\.)[^\s<>\"'，。；）】]*[^\s<>\"'，。；）】.,;:!?)]", re.IGNORECASE)
+_URL = re.compile(rf"(?<![\w@/.])(?:https?://|ftp://|www\.)[^\s<>\"'，。；）】{HAN}]*[^\s<>\"'，。；）】.,;:!?){HAN}]", re.IGNORECASE | re.ASCII)
 _HOST = re.compile(
     r"(?<![\w@/.-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|edu|gov|io|co|uk|de|fr|eu|cn|info|biz|dev|app|me)(?:/[\w./?=&%+~-]*[\w/])?(?![\w@-])",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
-_IP4 = re.compile(r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w]|\.\d)")
-_IP6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
-_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)")
+_IP4 = re.compile(r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w]|\.\d)", re.ASCII)
+_IP6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])", re.ASCII)
+_IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", re.ASCII)
 #: Digits in groups, of which some may be a card's: "for 4 4012 8888 8888 1881".
-_GROUPS = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,}(?![\w-]|\.\d)")
+_GROUPS = re.compile(r"(?<![\w.+-])\d(?:[ -]?\d){12,}(?![\w-]|\.\d)", re.ASCII)
 _PHONE = re.compile(
     r"(?<![\w./:-])(?:\+|00)\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d(?:[ .-]?\d){5,12}(?![\w:/-]|\.\d)"
     r"|(?<![\w./:-])\(?0\d{2,4}\)?[ .-]?\d{3,4}(?:[ .-]?\d{3,4}){1,2}(?![\w:/-]|\.\d)"
     r"|(?<![\w./:-])\(?[2-9]\d{2}\)?[ .-][2-9]\d{2}[ .-]\d{4}(?![\w:/-]|\.\d)"
-    r"|(?<![\w./:-])1[3-9]\d(?:[ -]?\d{4}){2}(?![\w:/-]|\.\d)"
+    r"|(?<![\w./:-])1[3-9]\d(?:[ -]?\d{4}){2}(?![\w:/-]|\.\d)",
+    re.ASCII,
 )
 #: Digits among letters, six characters and more; capitals and digits of five and more.
 _ID = re.compile(
-    r"(?<![\w.@/#-])(?=[A-Za-z_]*\d)(?=[\d_]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?![\w@/]|-\w)|(?<![\w.@/-])#[A-Z]{0,3}\d{4,}(?!\w)"
+    r"(?<![\w.@/#-])(?=[A-Za-z_]*\d)(?=[\d_]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?![\w@/]|-\w)|(?<![\w.@/-])#[A-Z]{0,3}\d{4,}(?!\w)",
+    re.ASCII,
 )
 _NAME_EN = re.compile(
     r"\b(?i:my name is|my name's|i am called|name: ?|this is|i'm|i am)\s+((?:[A-Z][A-Za-z]+(?:['-][A-Z][a-z]+)?)(?:\s[A-Z][A-Za-z]+){0,2})"

@@ -15,7 +15,8 @@ from dialmill.perturbers.core.lexicon import words
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.redaction.finders import KINDS, Find, Kind, find
-from dialmill.perturbers.redaction.surrogates import surrogate
+from dialmill.perturbers.redaction.surrogates import phone, surrogate
+from dialmill.perturbers.redaction.written import one_form, parted
 from dialmill.schemas import Dialogue, Edit, Goal, SlotValues, Span, Turn, apply_edits
 
 #: Words for speakers that name nobody.
@@ -82,22 +83,30 @@ class Redact(DialoguePerturber):
         given = names | {one.text.lower() for finds in found for one in finds if one.kind == "name"}
         if given != names:
             found = [self._find(turn, given, dialogue.language) for turn in dialogue.turns]
+        region = self._region(dialogue.language)
         labels = _labelled(dialogue)
-        new: dict[str, str] = {}
+        named = {(kind, one_form(kind, label, region)) for kind in KINDS for label in labels}
+        replaced: set[tuple[Kind, str]] = set()
         edits: list[list[Edit]] = []
         for turn, finds in zip(dialogue.turns, found, strict=True):
             mine = []
             for one in finds:
-                if self.labelled == "exempt" and (_folded(one.text) in labels or _holds_label(turn, one)):
+                form = one.kind, one_form(one.kind, one.text, region)
+                if self.labelled == "exempt" and (form in named or _holds_label(turn, one)):
                     continue
-                replacement = self._replacement(one.kind, one.text, dialogue.language, seed, variant)
-                new.setdefault(_folded(one.text), replacement)
-                mine.append(Edit(one.start, one.end, replacement))
+                replaced.add(form)
+                mine.append(Edit(one.start, one.end, self._replacement(one.kind, one.text, dialogue.language, seed, variant)))
             edits.append(mine)
         if not any(edits):
             return untouched(dialogue, "nothing_to_redact")
-        relabelled = {old: said for old, said in new.items() if old in labels}
-        turns = tuple(_turn(turn, mine, relabelled) for turn, mine in zip(dialogue.turns, edits, strict=True))
+        # A label has its own writing of what a turn says.
+        relabelled = {
+            label: self._replacement(kind, label, dialogue.language, seed, variant)
+            for label in sorted(labels)
+            for kind in KINDS
+            if (kind, one_form(kind, label, region)) in replaced
+        }
+        turns = tuple(_turn(turn, mine, relabelled, region) for turn, mine in zip(dialogue.turns, edits, strict=True))
         goal = None if dialogue.goal is None else _goal(dialogue.goal, relabelled)
         counts = {kind: sum(one.kind == kind for finds in found for one in finds) for kind in KINDS}
         reasons = tuple(f"{kind}: {number}" for kind, number in counts.items() if number)
@@ -106,16 +115,21 @@ class Redact(DialoguePerturber):
     def _find(self, turn: Turn, names: frozenset[str], language: str) -> list[Find]:
         if turn.speaker == "other":
             return []
-        region = "CN" if language == "zh" and self.region == "GB" else self.region
-        return find(turn.utterance, self._kinds(), names, region)
+        return find(turn.utterance, self._kinds(), names, self._region(language))
+
+    def _region(self, language: str) -> str:
+        return "CN" if language == "zh" and self.region == "GB" else self.region
 
     def _replacement(self, kind: Kind, text: str, language: str, seed: int, variant: int) -> str:
         if self.style == "placeholder":
             return f"[{kind.upper()}]"
-        # Keyed by the value alone: it has the same surrogate in every dialogue of the run.
+        # Keyed by the value alone, however it is written: it has the same surrogate in every dialogue of the run.
+        region = self._region(language)
+        form = one_form(kind, text, region)
         for attempt in range(10):
-            made = surrogate(kind, text, language, Rng(seed, self.step, kind, _folded(text), variant, attempt))
-            if _folded(made) != _folded(text):
+            rng = Rng(seed, self.step, kind, form, variant, attempt)
+            made = phone(text, parted(text, region)[1], rng) if kind == "phone" else surrogate(kind, text, language, rng)
+            if one_form(kind, made, region) != form:
                 break
         return made
 
@@ -123,11 +137,6 @@ class Redact(DialoguePerturber):
 def _holds_label(turn: Turn, found: Find) -> bool:
     """Whether a labelled value of the turn stands in what was found, as "Ivan" does in "Ivan Ivan"."""
     return any(span.start is not None and span.end is not None and span.start < found.end and found.start < span.end for span in turn.spans)
-
-
-def _folded(text: str) -> str:
-    """A value without regard to capitals and to how digits are parted."""
-    return " ".join(text.lower().split())
 
 
 @lru_cache(maxsize=8)
@@ -157,34 +166,36 @@ def _labelled(dialogue: Dialogue) -> frozenset[str]:
         found.update(span.text for span in turn.spans if span.text)
         found.update(act.value for act in turn.acts if act.value)
         found.update(value for cell in turn.state for value in cell.values)
-    return frozenset(map(_folded, found))
+    if dialogue.goal is not None:
+        found.update(value for cells in (dialogue.goal.inform, dialogue.goal.book, dialogue.goal.fail) for cell in cells for value in cell.values)
+    return frozenset(found)
 
 
-def _turn(turn: Turn, edits: list[Edit], new: dict[str, str]) -> Turn:
+def _turn(turn: Turn, edits: list[Edit], new: dict[str, str], region: str) -> Turn:
     made = apply_edits(turn, edits) if edits else turn
     if not new:
         return made
 
     def value(text: str) -> str:
-        return new.get(_folded(text), text)
+        return new.get(text, text)
 
     return made.replace(
         acts=tuple(act if act.value is None else act.replace(value=value(act.value)) for act in made.acts),
         state=tuple(SlotValues(cell.domain, cell.slot, tuple(map(value, cell.values))) for cell in made.state),
-        spans=tuple(_span(span, value(span.value)) for span in made.spans),
+        spans=tuple(_span(span, value(span.value), region) for span in made.spans),
     )
 
 
-def _span(span: Span, value: str) -> Span:
+def _span(span: Span, value: str, region: str) -> Span:
     """A span with its label's new value; where the text shows that value, it is kept."""
     if value == span.value:
         return span
-    shown = span.text is not None and _folded(span.text) == _folded(value)
+    shown = span.text is not None and any(one_form(kind, span.text, region) == one_form(kind, value, region) for kind in KINDS)
     return span.replace(value=value, status="kept" if shown else span.status)
 
 
 def _goal(goal: Goal, new: dict[str, str]) -> Goal:
     def cells(some: Iterable[SlotValues]) -> tuple[SlotValues, ...]:
-        return tuple(SlotValues(one.domain, one.slot, tuple(new.get(_folded(value), value) for value in one.values)) for one in some)
+        return tuple(SlotValues(one.domain, one.slot, tuple(new.get(value, value) for value in one.values)) for one in some)
 
     return goal.replace(inform=cells(goal.inform), book=cells(goal.book), fail=cells(goal.fail))

@@ -69,12 +69,22 @@ def _iban(text: str, language: str, rng: Rng) -> str:
     return "".join(char if char == " " else next(made) for char in text)
 
 
+def phone(text: str, national: str, rng: Rng) -> str:
+    """Another number in the writing of `text`: of the `national` digits, which all writings of it end with, the first stays (what country and length
+    it has), the others say where somebody lives."""
+    other = iter(national[:1] + "".join(str(rng.below(10)) for _ in national[1:]))
+    before = sum(char.isdigit() for char in text) - len(national)
+    seen = 0
+    parts = []
+    for char in text:
+        seen += char.isdigit()
+        parts.append(next(other) if char.isdigit() and seen > before else char)
+    return "".join(parts)
+
+
 def _phone(text: str, language: str, rng: Rng) -> str:
-    """The country's code stays, and of the rest the first digit (two of "01223"): the others say where somebody lives."""
-    country = re.match(r"(?:\+|00)\d{1,2}", text)
-    code = country[0] if country else ""
-    local = text[len(code) :]
-    return code + _digits(local, rng, 2 if local.lstrip(" .-(").startswith("0") else 1)
+    """A number of no known country: all its digits."""
+    return phone(text, "".join(char for char in text if char.isdigit()).lstrip("0"), rng)
 
 
 def _id(text: str, language: str, rng: Rng) -> str:

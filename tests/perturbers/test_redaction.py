@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from dialmill.perturbers.core.contract import OptionError
 from dialmill.perturbers.redaction.finders import find, is_card, is_iban
 from dialmill.perturbers.redaction.perturber import Redact
+from dialmill.perturbers.redaction.written import one_form
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 from dialmill.schemas.validate import check_dialogue
 from hypothesis import given
@@ -124,3 +126,35 @@ def test_tokens_of_corpora_and_programs_are_not_personal(token: str) -> None:
 def test_options_that_name_nothing_are_refused(given: str, said: str) -> None:
     with pytest.raises(OptionError, match=said):
         dm.noise("x", f"redact:{given}", seed=1)
+
+
+_SPELLINGS = {
+    "en": [
+        ("phone", "01632960123", "01632 960123", ["+44 1632 960123", "(01632) 960-123", "01632-960-123"]),
+        ("email", "mia.li@brook.org", "Mia.Li@Brook.org", ["MIA.LI@BROOK.ORG", "mia dot li at brook dot org"]),
+        ("card", "4539578763621486", "4539 5787 6362 1486", ["4539-5787-6362-1486", "4539578763621486"]),
+    ],
+    "zh": [
+        ("phone", "13800138000", "138 0013 8000", ["+86 138-0013-8000", "13800138000"]),
+        ("email", "mia@brook.org", "Mia@brook.org", ["mia@BROOK.org"]),
+    ],
+}
+
+
+@pytest.mark.parametrize(("language", "kind", "value", "said", "others"), [(language, *one) for language, some in _SPELLINGS.items() for one in some])
+def test_all_writings_of_a_datum_are_one(language: str, kind: str, value: str, said: str, others: list[str]) -> None:
+    """They get one surrogate, each in its writing, and the label has it too; with exempt labels none of them is touched."""
+    before, between = ("it is ", ", or ") if language == "en" else ("是", "，或者")
+    label = SlotValues("hotel", kind, (value,))
+    first = Turn(0, "user", before + said, spans=(Span(len(before), len(before) + len(said), said, "hotel", kind, value),), state=(label,))
+    answer = Turn(1, "system", before + between.join(others))
+    dialogue = Dialogue(dialogue_id="a/standard/0", source="s", source_id="a", language=language, turns=(first, answer), domains=("hotel",))
+    assert Redact().perturb(dialogue, 1).turns == dialogue.turns
+    region = "CN" if language == "zh" else "GB"
+    for seed in range(3):
+        made = Redact(labelled="replace").perturb(dialogue, seed)
+        new = made.turns[0].state[0].values[0]
+        shown = [made.turns[0].utterance.removeprefix(before), *made.turns[1].utterance.removeprefix(before).split(between)]
+        assert {one_form(kind, one, region) for one in (new, *shown)} == {one_form(kind, new, region)} != {one_form(kind, value, region)}
+        assert made.turns[0].spans[0].value == new and made.turns[0].spans[0].status == "kept"
+        assert [re.sub(r"\w", "", one) for one in shown] == [re.sub(r"\w", "", one) for one in (said, *others)] or kind == "email"
