@@ -79,15 +79,44 @@ def ranges(text: str) -> tuple[tuple[int, int], ...]:
 
     The same for every language: programs' tokens are not words of any.
     """
+    if _CHINESE.search(text) is None:
+        return tuple(_found(text, any(char.islower() for char in text)))
+    # Chinese has no blanks between words: beside a token it is no letter of it, and only in brackets and behind a sign it is part of one.
+    found = _found(_CHINESE.sub("\uff0c", text), True)
+    if _WITH_CHINESE.search(text) is not None:
+        own = [match for match in _PATTERN.finditer(text) if _WITH_CHINESE.match(match.group()) is not None]
+        found += [match.span() for match in own if _CHINESE.search(match.group()) is not None and match.end() > match.start()]
+        found = _joined(found)
+    return tuple(found)
+
+
+#: What a token that holds Chinese begins with: a bracket or a sign, or a character with a mark.
+_WITH_CHINESE = re.compile(rf"[\[<{{$#`%]|[{HAN}][{MARKS}{JOINERS}]")
+_CHINESE = re.compile(f"[{HAN}]")
+
+
+def _found(text: str, locators: bool) -> list[tuple[int, int]]:
+    """The tokens of a text, in order; `locators` tells whether capitals and digits on their own are one."""
     if _ANY.search(text) is None:
-        return ()
+        return []
     found = [match.span() for match in _PATTERN.finditer(text) if match.end() > match.start() and not _NUMBER_WORD.fullmatch(match.group())]
-    if any(char.islower() for char in text):
+    if locators:
         for match in _LOCATOR.finditer(text):
             if any(char.isupper() for char in match.group()) and not any(start < match.end() and match.start() < end for start, end in found):
                 found.append(match.span())
         found.sort()
-    return tuple(found)
+    return found
+
+
+def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in order, those that overlap as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
 
 
 def touches(places: Sequence[tuple[int, int]], start: int, end: int) -> bool:

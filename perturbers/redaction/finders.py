@@ -29,8 +29,8 @@ class Find(NamedTuple):
     text: str
 
 
-#: Chinese has no blanks between words, so that a number or an address may stand right behind one, or before it: what Python takes for letters of words
-#: is looked for in ASCII, and in addresses of e-mail without Chinese.
+#: Chinese has no blanks between words, so that a number or an address may stand right beside one: the letters of words are looked for in ASCII, and
+#: in addresses of e-mail without Chinese.
 _EMAIL = re.compile(rf"(?<![A-Za-z0-9_.+-])(?:(?![{HAN}])[\w.+%-])+@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]*[A-Za-z0-9])+")
 _SPOKEN_EMAIL = re.compile(r"(?<!\w)[a-z0-9]+(?: (?:dot|underscore|dash) [a-z0-9]+)* at [a-z0-9]+(?: dot [a-z]{2,})+(?!\w)", re.IGNORECASE)
 _URL = re.compile(rf"(?<![\w@/.])(?:https?://|ftp://|www\.)[^\s<>\"'，。；）】{HAN}]*[^\s<>\"'，。；）】.,;:!?){HAN}]", re.IGNORECASE | re.ASCII)
