@@ -99,6 +99,7 @@ def test_spans_are_places_in_the_text_and_cover_every_value(text: str, values: l
         ("from JFK to New York, born 1990-04-05", ["JFK", "New York", "1990-04-05"]),
         ('the 3rd one called "Blue Moon", 20 dollars', ["3rd", '"Blue Moon"', "20 dollars"]),
         ("我想5月20日去，预算500元，看《红楼梦》", ["5月20日", "500元", "《红楼梦》"]),
+        ("从JFK飞LAX，坐CA公司的", ["JFK", "LAX", "CA"]),
         ("First name: Ivan, last name - Smith. Kevin's birthday", ["Ivan", "Smith", "Kevin"]),
         ("It's late. That's all, I'm sure. Let's go", []),
         ("i may want to march on. I am sure. Yes", []),

@@ -406,8 +406,11 @@ def test_the_table_of_homophones_is_what_its_sources_give() -> None:
 
 
 def test_every_chinese_table_holds_only_characters_that_people_type() -> None:
+    # What is looked for may be written in any characters.
     files = sorted(
-        path for path in (homophones.Path(homophones.__file__).parents[1] / "lexicons" / "zh").rglob("*") if path.suffix in (".tsv", ".json")
+        path
+        for path in (homophones.Path(homophones.__file__).parents[1] / "lexicons" / "zh").rglob("*")
+        if path.suffix in (".tsv", ".json") and path.stem != "offensive"
     )
     assert len(files) > 20
     for path in files:
