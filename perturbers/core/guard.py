@@ -154,7 +154,7 @@ class Guard:
         """The values in a text as disjoint spans in order; those that overlap are one, of the kind of the longest, the list's first."""
         found = [(start, end, LISTED) for start, end in self.listed(text)]
         if self.shapes:
-            written = any(map(str.islower, text))
+            written = _HAN.search(text) is not None or any(map(str.islower, text))  # Chinese has no capitals
             for match in _SHAPES.finditer(text):
                 kind = match.lastgroup or LISTED
                 if written or kind not in ("code", "name"):  # In a turn that is all capitals these say nothing.
