@@ -30,6 +30,18 @@ def parse(data: bytes) -> Any:
     return _explain(data)
 
 
+def repeated_key(data: bytes) -> str | None:
+    """What is wrong where a key stands twice in one object ("holds the key 'id' twice in one object"); None where none does, or it isn't JSON.
+    Parsers take the last one silently."""
+    try:
+        json.loads(data, object_pairs_hook=_unique)
+    except JsonError as error:
+        return str(error)
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
 def _explain(data: bytes) -> Any:
     if not data.strip():
         raise JsonError("is empty")

@@ -117,8 +117,9 @@ class Client:
         kept = self._folder() / digest[:2] / f"{digest}.json"
         try:
             known = json.loads(kept.read_bytes())
-            return Answer(known["text"], known["tokens"])
-        except (OSError, ValueError, LookupError, TypeError):
+            if isinstance(known["text"], str) and isinstance(known["tokens"], int) and len(known["text"]) <= _LARGEST:
+                return Answer(known["text"], known["tokens"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             pass  # not asked yet, or a file that broke off
         if digest in self._failed:
             raise LlmError(self._failed[digest])
@@ -217,22 +218,33 @@ def _read(data: bytes) -> Answer:
         response = json.loads(data)
         text = response["choices"][0]["message"]["content"]
         tokens = (response.get("usage") or {}).get("total_tokens") or 0
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     if not isinstance(text, str) or not isinstance(tokens, int):
         raise ValueError("the answer is no text")
     return Answer(text, tokens)
 
 
-_MARKUP = re.compile(r"<[/!]?[a-zA-Z][^<>]*>|\]\(|```|\*\*|^\s*(?:#{1,6}|[-*]|\d+\.)\s|https?://|www\.", re.MULTILINE)
+#: What no person types in a turn: tags and entities of HTML, tags of forums, links and emphasis of Markdown, headings, lists, code.
+_MARKUP = re.compile(
+    r"<[/!?]?[a-zA-Z][^<>]*>|&(?:[a-zA-Z]{2,8}|#\d+|#x[0-9a-fA-F]+);|\[/?(?:b|i|u|s|url|img|code|quote|color|size)(?:=[^\]]*)?\]"
+    r"|\]\(|\]\[|```|`[^`]+`|\*\*|__|~~|(?<![\w*])\*\w[^*]*\*(?!\w)|(?<!\w)_\w[^_]*_(?!\w)|\\\(|\$\$|^\s*(?:#{1,6}|[-*+>]|\d+\.)\s",
+    re.MULTILINE | re.IGNORECASE,
+)
+#: Addresses, with or without a scheme: what follows it is compared as well, so that no other address can come in where the turn has one.
+_LINK = re.compile(
+    r"(?:[a-z][a-z0-9+.-]{1,15}://|mailto:|javascript:|data:[a-z]+/|www\.)\S+"
+    r"|(?<![\w@.])(?:[a-z0-9-]+\.)+(?:com|org|net|io|co|uk|cn|de|ru|info|biz|ly|app|dev|xyz|top|site|online|shop|me|tv|cc|gov|edu)(?![\w.-]*\w)(?:[/?#]\S*)?",
+    re.IGNORECASE,
+)
 
 
 def admissible(text: str, source: str) -> bool:
     """Whether an answer can be a person's turn in place of `source`: at most five times as long (and 200 characters more), on one line, without
-    control characters, and with no markup or link that the source hasn't."""
+    control characters, and with no markup or address that the source hasn't, letter for letter."""
     if len(text) > 5 * len(source) + 200 or not all(char.isprintable() for char in text):
         return False
-    return all(match.group() in source for match in _MARKUP.finditer(text))
+    return all(match.group() in source for pattern in (_MARKUP, _LINK) for match in pattern.finditer(text))
 
 
 def _keep(path: Path, data: bytes) -> None:

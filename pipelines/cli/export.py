@@ -13,6 +13,7 @@ from dialmill.pipelines.cli.options import add_output_options, check_file, local
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.folders import MANIFEST, is_ours
+from dialmill.pipelines.core.terminal import printable
 from dialmill.pipelines.exporters import registry, writing
 from dialmill.pipelines.sinks import manifest as manifests
 from dialmill.pipelines.sinks.folder import output_folder
@@ -37,10 +38,10 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     write_json(options, made)
     if not options.quiet and options.json_file != "-":
         for one in made["outputs"]:
-            print(f"{one['path']}: {one['records']:,} records" if one["records"] is not None else one["path"])
+            print(printable(f"{one['path']}: {one['records']:,} records" if one["records"] is not None else one["path"]))
         for warning in made["warnings"]:
-            print(f"warning: {warning}")
-        print(f"written: {options.output}")
+            print(printable(f"warning: {warning}"))
+        print(printable(f"written: {options.output}"))
     return 0
 
 

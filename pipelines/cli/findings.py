@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dialmill.pipelines.cli.options import write_json
-from dialmill.pipelines.cli.terminal import printable
 from dialmill.pipelines.core.checked import Checked
+from dialmill.pipelines.core.terminal import printable
 from dialmill.schemas.validate import Report
 
 

@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 from dialmill.perturbers.core import options as option_texts
 from dialmill.perturbers.core import registry as perturbers
 from dialmill.perturbers.core.contract import Perturber
+from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.plugins import OURS, Registry
 from dialmill.perturbers.speech.engines import registry as engines
 from dialmill.perturbers.speech.weights import PACKAGED
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.cli.options import add_output_options, write_json
 from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.core.terminal import printable
 from dialmill.pipelines.exporters import registry as exporters
 from dialmill.pipelines.runners.known import RUNNERS
 from dialmill.pipelines.sources import registry as sources
@@ -45,7 +47,7 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     found = listing(options.what)
     write_json(options, found)
     if options.json_file != "-":
-        print(listing_text(found))
+        print(printable(listing_text(found)))
     return 0
 
 
@@ -53,7 +55,10 @@ def _run_one(options: argparse.Namespace) -> int:
     """Prints the options of one perturber, or the keys of one benchmark's recipe."""
     called = options.name
     if options.what == "perturbers":
-        kind: type = perturbers.get(called)
+        try:
+            kind: type = perturbers.get(called)
+        except OptionError as error:
+            raise UsageError(str(error)) from None
         form, defaults, head = option_texts.PERTURBER, None, (kind.__doc__ or "").strip().splitlines()[0]
     elif options.what == "recipe" and called is not None:
         defaults = benchmarks.load_recipe(called)

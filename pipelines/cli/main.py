@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dialmill.perturbers.core.options import OptionError
-from dialmill.pipelines.cli.terminal import printable
 from dialmill.pipelines.core.errors import DialmillError, UsageError, of_option
+from dialmill.pipelines.core.terminal import printable
 from dialmill.schemas.version import VERSION
 
 _INTERRUPTED = "interrupted; nothing was written"

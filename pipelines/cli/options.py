@@ -12,6 +12,7 @@ from typing import Any
 
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import DialmillError, UsageError
+from dialmill.pipelines.core.terminal import escaped
 from dialmill.pipelines.sources.inputs import located
 
 
@@ -78,7 +79,7 @@ def write_text(path: str, text: str) -> None:
         DialmillError: it can't be written.
     """
     if path == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(escaped(text))
         return
     try:
         Path(path).write_text(text, "utf-8")

@@ -9,6 +9,7 @@ from pathlib import Path
 from dialmill.pipelines.benchmarks.predictions import predict
 from dialmill.pipelines.cli.options import add_output_options, check_file, local, write_json
 from dialmill.pipelines.core.errors import DialmillError
+from dialmill.pipelines.core.terminal import escaped, printable
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     with local(options.gold) as (gold,):
         made = predict(options.benchmark, gold, options.suite, options.split, options.baseline)
     if options.output == "-":
-        sys.stdout.write(made.content.decode())
+        sys.stdout.write(escaped(made.content.decode()))
     else:
         try:
             Path(options.output).write_bytes(made.content)
@@ -38,5 +39,5 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     summary = {"benchmark": options.benchmark, "schema": made.schema, "predicted": made.predicted, "trained_on": made.trained}
     write_json(options, summary | {"output": options.output})
     if not options.quiet and "-" not in (options.json_file, options.output):
-        print(f"{made.predicted:,} predictions ({made.schema}), learned from {made.trained}: {options.output}")
+        print(printable(f"{made.predicted:,} predictions ({made.schema}), learned from {made.trained}: {options.output}"))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from dialmill.pipelines.core.terminal import printable
 from dialmill.pipelines.report.write import write
 
 
@@ -18,5 +19,5 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
     path = write(options.folder, options.scores)
     if not options.quiet:
-        print(f"written: {path}")
+        print(printable(f"written: {path}"))
     return 0

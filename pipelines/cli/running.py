@@ -8,6 +8,7 @@ import sys
 
 from dialmill.pipelines.cli.options import add_output_options, check_file, fields, seed, write_json
 from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.terminal import printable
 from dialmill.pipelines.runners import dataflow
 from dialmill.schemas import archives
 
@@ -96,12 +97,12 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
     )
     if options.dry_run:
         text, whole = build.describe(job, beam_options)
-        print(text)
+        print(printable(text))
         return 0 if whole else 1
     if options.verbose and not options.quiet:
-        print(build.recipe_text(job), file=sys.stderr)
+        print(printable(build.recipe_text(job)), file=sys.stderr)
     manifest = build.run(job, beam_options, quiet=options.quiet)
     write_json(options, manifest)
     if not options.quiet and options.json_file != "-":
-        print(build.summary(manifest, options.output, reasons))
+        print(printable(build.summary(manifest, options.output, reasons)))
     return 0

@@ -9,6 +9,7 @@ from dialmill.pipelines.benchmarks import scores
 from dialmill.pipelines.benchmarks.registry import SCORED_ONLY
 from dialmill.pipelines.cli.options import add_output_options, check_file, local, seed, write_json, write_text
 from dialmill.pipelines.core.scorer import Settings
+from dialmill.pipelines.core.terminal import printable
 from dialmill.pipelines.scoring import plot
 
 
@@ -71,5 +72,5 @@ def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     if options.plot is not None:
         plot.write(options.plot, found)
     if not options.quiet and "-" not in (options.json_file, options.markdown, options.latex):
-        print(scores.text(found, options.details))
+        print(printable(scores.text(found, options.details)))
     return 0

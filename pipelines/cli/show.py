@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from dialmill.pipelines.cli import side_by_side
 from dialmill.pipelines.cli.options import check_file, local, seed, write_text
-from dialmill.pipelines.cli.terminal import printable_record
 from dialmill.pipelines.core.errors import DialmillError, InputError, UsageError
+from dialmill.pipelines.core.terminal import printable_record
 from dialmill.pipelines.proxy.lineage import as_folder, is_log
 from dialmill.schemas import Dialogue
 from dialmill.schemas.dialogue import INSERTED, STANDARD, decode

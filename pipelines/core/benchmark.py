@@ -186,6 +186,10 @@ class Benchmark(ABC):
         """The turns of a test dialogue that may be hard, where the panel judges turns for themselves; None for all."""
         return None
 
+    def judged_pool(self, recipe: Recipe, language: str) -> Sequence[Any]:
+        """What a test turn's answer is chosen from, in plain values, where that is the same for all turns; of one language."""
+        return ()
+
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         """The benchmark's own end of the graph, for what needs more than one dialogue at a time, such as candidate pools.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+
+from dialmill.schemas.strict_json import JsonError, parse
 
 MANIFEST = "manifest.json"
 #: The folder in it that holds its suites in other formats.
@@ -21,10 +22,12 @@ def is_whole(folder: Path) -> bool:
 def is_ours(content: bytes) -> bool:
     """Whether a manifest's content parses as one of dialmill's: only such a folder may be replaced."""
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
+        found = parse(content)
+    except JsonError:
         return False
-    return isinstance(found, dict) and found.keys() >= _MEMBERS
+    suites = found.get("recipe", {}).get("suites", ()) if isinstance(found, dict) and isinstance(found.get("recipe"), dict) else ()
+    # Suites are folders: a name that leads elsewhere is none of ours.
+    return isinstance(found, dict) and found.keys() >= _MEMBERS and not any(leads_out(str(one)) or "/" in str(one) for one in suites)
 
 
 def leads_out(path: str) -> bool:

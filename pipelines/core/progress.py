@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TextIO
 
 from dialmill.perturbers.core import progress as inner
+from dialmill.pipelines.core.terminal import printable
 
 #: Elements processed so far, by label of the transform.
 COUNTS: dict[str, int] = {}
@@ -51,7 +52,7 @@ class Progress:
     def say(self, text: str) -> None:
         """A line that stays."""
         if not self.quiet:
-            self.stream.write(("\r\033[K" if self.live else "") + text + "\n")
+            self.stream.write(("\r\033[K" if self.live else "") + printable(text) + "\n")
             self.stream.flush()
 
     def line(self) -> str:

@@ -87,7 +87,10 @@ def proxy_of(options: Options) -> Proxy:
     Raises:
         DialmillError: options that can't be used.
     """
-    address = urlsplit(options.upstream)
+    try:
+        address = urlsplit(options.upstream)
+    except ValueError as error:
+        raise UsageError(f"--upstream must be an address such as https://api.example.com/v1, not {options.upstream!r}: {error}") from None
     if address.scheme not in ("http", "https") or not address.netloc or address.query or address.fragment:
         raise UsageError(f"--upstream must be an address such as https://api.example.com/v1, not {options.upstream!r}")
     if address.username is not None or address.password is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from dialmill.pipelines.report.facts import gather
 from dialmill.pipelines.report.page import render
 from dialmill.pipelines.scoring import tables
 from dialmill.pipelines.sinks import manifest as manifests
+from dialmill.schemas.strict_json import parse
 
 REPORT = "report.html"
 
@@ -39,7 +39,7 @@ def score_tables(path: str) -> list[Table]:
         InputError: the file isn't one of `dialmill score --json`.
     """
     try:
-        found = json.loads(files.read_bytes(path))
+        found = parse(files.read_bytes(path))
         return tables.tables({"scale": "percent", **found}, details=False)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(path, "is no score file", "make one with `dialmill score ... --json FILE`") from None
@@ -71,7 +71,7 @@ def write(folder: str, scores: Sequence[str] = ()) -> str:
         )
     content = files.read_bytes(path)
     try:
-        manifest = json.loads(content)
+        manifest = parse(content)
         missing = {"benchmark", "recipe", "stages", "outputs", "inputs"} - set(manifest) if isinstance(manifest, dict) else {"object"}
     except ValueError as error:
         raise InputError(path, f"is no manifest: {error}", "build the folder again") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
+from dialmill.schemas.strict_json import repeated_key
 
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
 _Turn = Annotated[int, msgspec.Meta(ge=0)]
@@ -95,12 +96,13 @@ def plain_line(schema: str, line: bytes) -> dict[str, Any] | None:
         made: dict[str, Any] = _ANY.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return made
+    return made if repeated_key(line) is None else None
 
 
 def typed(schema: str, data: bytes) -> Any | None:
     """A valid line or document as typed values; None where the types don't take it."""
     try:
-        return DECODERS[schema].decode(data)
+        found = DECODERS[schema].decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+    return found if repeated_key(data) is None else None

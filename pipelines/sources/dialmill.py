@@ -15,7 +15,7 @@ from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources.cut import first_of
 from dialmill.pipelines.sources.peek import PARQUET, first_record
-from dialmill.pipelines.sources.reading import dialogue_data, file_name, load_record
+from dialmill.pipelines.sources.reading import dialogue_data, file_name, load_record, refuse_repeated
 from dialmill.pipelines.sources.rows import read_rows
 from dialmill.schemas import STANDARD, Dialogue, Turn
 from dialmill.schemas.dialogue import decode
@@ -108,6 +108,8 @@ class Dialmill(Source):
             dialogue = decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             dialogue = _completed(load_record(line))
+        else:
+            refuse_repeated(line)
         if dialogue.suite != STANDARD:
             raise RecordError("already_perturbed", f"suite {dialogue.suite}: take the standard suite, and chain perturbers with +")
         problems = check_dialogue(dialogue)

@@ -13,6 +13,7 @@ from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.sources.cut import first_of
 from dialmill.pipelines.sources.spans import Settled
 from dialmill.schemas import Step, Turn
+from dialmill.schemas.strict_json import repeated_key
 
 
 def official_split(pieces: Sequence[Piece]) -> Any:
@@ -165,13 +166,15 @@ _PATH_END = re.compile(r"[/\\!]")
 
 
 def load_record(data: bytes) -> Any:
-    """One record's JSON, strictly: no NaN or Infinity, no lone surrogates.
+    """One record's JSON, strictly: no NaN or Infinity, no lone surrogates, no key twice in an object.
 
     Raises:
-        RecordError: `bad_number`, `lone_surrogate`, `not_utf8` or `not_json`.
+        RecordError: `bad_number`, `lone_surrogate`, `not_utf8`, `repeated_key` or `not_json`.
     """
     try:
-        return msgspec.json.decode(data)
+        found = msgspec.json.decode(data)
+        refuse_repeated(data)
+        return found
     except RecursionError:
         raise RecordError("not_json", "nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -191,6 +194,13 @@ def load_record(data: bytes) -> Any:
         if lone:
             raise RecordError("lone_surrogate", f"U+{ord(lone[0]):04X} without its other half") from None
         raise RecordError("bad_number", str(error)) from None
+
+
+def refuse_repeated(data: bytes) -> None:
+    """Raises `RecordError` (`repeated_key`) where a key stands twice in one object: which of the two is meant nobody can say."""
+    fault = repeated_key(data)
+    if fault is not None:
+        raise RecordError("repeated_key", fault)
 
 
 def dialogue_data(pieces: Sequence[Piece]) -> bytes:

@@ -75,9 +75,13 @@ class JudgeTest(Stage):
         if models and element.records:
             standard = element.source.replace(suite=STANDARD, dialogue_id=f"{element.source.source_id}/{STANDARD}/0")
             turns = self.benchmark.judged_turns(standard, self.recipe, self.seed)
-            clean = {one.turn: one for one in learned.panel.judge(models, standard, turns)}
+            halves = learned.panel.halves
+            clean = {one.turn: one for one in learned.panel.judge(models, standard, turns)} if halves else {}
             for record in element.records:
-                own = list(clean.values()) if record.turns == standard.turns else learned.panel.judge(models, record, turns)
+                if not learned.panel.halves:
+                    clean, turns = {}, self.benchmark.judged_turns(record, self.recipe, self.seed)
+                same = learned.panel.halves and record.turns == standard.turns
+                own = list(clean.values()) if same else learned.panel.judge(models, record, turns)
                 verdicts.append(own)
                 for one in own:
                     unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn))

@@ -189,7 +189,8 @@ class TrainBaselines(Stage):
             languages.setdefault(dialogue.language, []).append(self.benchmark.taught(dialogue, self.recipe, self.seed))
         learned: dict[str, bytes] = {}
         for language, dialogues in sorted(languages.items()):
-            data = panel_of(self.benchmark.panel).train(kind, dialogues, language)
+            pool = self.benchmark.judged_pool(self.recipe, language)
+            data = panel_of(self.benchmark.panel).train(kind, dialogues, language, pool)
             if data is not None:
                 learned[language] = data
         target = files.join(self.folder, learned_file(kind, fold))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 import time
 from pathlib import Path
@@ -218,8 +220,44 @@ def test_a_cache_that_broke_off_is_asked_anew(serve: Any, tmp_path: Path) -> Non
         "Thanks\nso much .",
         "Thanks \x1b[31mso much .",
         "Thanks " + "so very " * 200 + "much .",
+        "Thanks \x9b31m so much .",
+        "Thanks \u202eso much .",
+        "Thanks so\u200b much .",
+        "Thanks , *so* much .",
+        "Thanks , _so_ much .",
+        "Thanks , `so` much .",
+        "Thanks &lt;b&gt; so much .",
+        "[b]Thanks[/b] so much .",
+        "Thanks , see evil.com/x .",
+        "Thanks , see ftp://evil.example/x .",
+        "Thanks , mailto:a@b.example .",
+        "Thanks , javascript:alert(1) .",
+        "> Thanks so much .",
+        "<!-- Thanks --> so much .",
     ],
 )
 def test_what_no_person_says_is_refused_without_values_too(answer: str) -> None:
     assert not llm.admissible(answer, "Thank you .")
     assert llm.admissible("Thanks so much !", "Thank you .")
+
+
+def test_an_address_of_the_turn_lets_no_other_one_in() -> None:
+    assert llm.admissible("Please look at http://a.example/x .", "Could you look at http://a.example/x ?")
+    assert not llm.admissible("Please look at http://b.example/x .", "Could you look at http://a.example/x ?")
+    assert llm.admissible("I am at 5.30 p.m. with No.5, i.e. e.g. U.K. food , rated 4.5", "at 5.30 p.m.")
+    assert llm.admissible("我想要一家便宜的酒店，星级是4.5，谢谢", "我要便宜的酒店")
+
+
+def test_a_cached_answer_is_held_to_what_an_answer_is(tmp_path: Path) -> None:
+    client = llm.Client("m", base_url="http://127.0.0.1:9/v1", cache=tmp_path, wait=0.0)
+    asked = [{"role": "user", "content": "x"}]
+    body = json.dumps({"model": "m", "messages": asked, "temperature": 0.7, "seed": 0}, ensure_ascii=False, sort_keys=True).encode()
+    digest = hashlib.sha256(b"http://127.0.0.1:9/v1\n" + body).hexdigest()
+    kept = tmp_path / "llm" / digest[:2] / f"{digest}.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text('{"text": "yes", "tokens": 1}')
+    assert client.ask(asked).text == "yes"
+    for broken in ('{"text": 5, "tokens": 1}', '{"text": "a", "tokens": "b"}', "[" * 100_000, ""):
+        kept.write_text(broken)
+        with pytest.raises(llm.LlmError):
+            llm.Client("m", base_url="http://127.0.0.1:9/v1", cache=tmp_path, wait=0.0).ask(asked)

@@ -23,13 +23,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
-import yaml
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.rng import key_number
 from dialmill.perturbers.speech.engines.protocol import EngineInfo
 from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import RATE, Audio
 from dialmill.perturbers.typing.foreign import seeded
+from dialmill.schemas.flow import load_yaml
 
 #: What `noise=` does at an exact SNR, and what takes a Python function.
 _REFUSED = frozenset({"AddBackgroundNoise", "AddColorNoise", "AddGaussianNoise", "AddGaussianSNR", "AddShortNoises", "Lambda"})
@@ -104,11 +104,11 @@ def _listed(text: str) -> list[tuple[str, dict[str, Any]]]:
     if path.suffix.lower() not in (".yaml", ".yml", ".json"):
         return [(name.strip(), {}) for name in text.split("|")]
     try:
-        entries = yaml.safe_load(path.read_text("utf-8"))  # JSON is YAML
+        entries = load_yaml(path.read_bytes())  # JSON is YAML
     except OSError as error:
         raise OptionError(f"speech: augment: {path} is not readable: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise OptionError(f"speech: augment: {path} is neither YAML nor JSON: {' '.join(str(error).split())}") from error
+    except ValueError as error:
+        raise OptionError(f"speech: augment: {path} {error}") from error
     found = []
     for place, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
         name, parameters = next(iter(entry.items())) if isinstance(entry, Mapping) and len(entry) == 1 else (entry, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -102,6 +102,16 @@ class TurnKind(ABC):
         """What it says of a turn."""
 
     @abstractmethod
+    def label_scores(self, seen: Seen) -> Mapping[str, int]:
+        """A score of each label that a turn can have, "" for none; the highest is the guess. Empty where training turns have no labels."""
+
+    def margin(self, seen: Seen, label: str) -> int:
+        """By how much a label wins over the best other one; below 0 where another wins, by as much."""
+        scores = self.label_scores(seen)
+        others = max((score for name, score in scores.items() if name != label), default=0)
+        return scores.get(label, min(scores.values(), default=0)) - others
+
+    @abstractmethod
     def parts(self) -> tuple[Any, Sequence[NDArray[Any]]]:
         """What it has learned: plain values, and arrays of whole numbers."""
 
@@ -142,6 +152,10 @@ class Learned(TurnKind):
     def guess(self, seen: Seen) -> Guess:
         scores = self.scores(seen)
         return self.classes.guess(scores, self.finder.find(seen.user), self.finder.find(seen.system), self.cues)
+
+    def label_scores(self, seen: Seen) -> Mapping[str, int]:
+        scores = self.scores(seen) if self.classes.labels else ()
+        return {self.classes.names[number][1]: scores[number] for number in self.classes.labels}
 
     def base_parts(self) -> list[Any]:
         """What all such kinds hold."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -74,10 +74,9 @@ class Neighbours(TurnKind):
     def _rarity(number: int, having: int) -> int:
         return log2_fixed(number + 1, having) >> 12
 
-    def guess(self, seen: Seen) -> Guess:
+    def _nearest_to(self, seen: Seen) -> list[int]:
+        """The places of the most similar training turns."""
         total = len(self.told)
-        if not total:
-            return Guess({}, frozenset(), "")
         product = np.zeros(total, dtype=np.int64)
         for name, weight in self.features(seen).items():
             places = self._postings.get(name)
@@ -86,7 +85,18 @@ class Neighbours(TurnKind):
                 product[places] += (weight * self._rarity(total, len(places))) ** 2
         # Squared cosines, compared without a root: product**2 / norm, in whole numbers.
         likeness = (product >> 4) ** 2 // self.norms
-        nearest = self._best(likeness)
+        return self._best(likeness)
+
+    def label_scores(self, seen: Seen) -> Mapping[str, int]:
+        if not any(label for _, label in self.told):
+            return {}
+        votes = Counter(self.told[place][1] for place in self._nearest_to(seen))
+        return {label: votes[label] for label in sorted({label for _, label in self.told})}
+
+    def guess(self, seen: Seen) -> Guess:
+        if not self.told:
+            return Guess({}, frozenset(), "")
+        nearest = self._nearest_to(seen)
         votes: Counter[Class] = Counter()
         for place in nearest:
             for name in self.told[place][0]:

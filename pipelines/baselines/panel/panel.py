@@ -75,10 +75,16 @@ class Panel(ABC):
     least: ClassVar[int]
     #: Whether prediction files of the user's can join in.
     takes_predictions: ClassVar[bool] = False
+    #: Whether the unperturbed text of a dialogue has half a say in what is hard in its perturbed one.
+    halves: ClassVar[bool] = True
 
     @abstractmethod
-    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str) -> bytes | None:
-        """A kind trained on the dialogues of one language, sorted by id; None where they teach it nothing."""
+    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str, pool: Sequence[Any] = ()) -> bytes | None:
+        """A kind trained on the dialogues of one language, sorted by id; None where they teach it nothing.
+
+        Args:
+            pool: what is chosen from, where that is the same for all turns (`Benchmark.judged_pool`).
+        """
 
     @abstractmethod
     def load(self, kind: str, data: bytes) -> Any:
@@ -104,7 +110,7 @@ class NoPanel(Panel):
     families: ClassVar[Mapping[str, str]] = {}
     least = 1
 
-    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str) -> bytes | None:
+    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str, pool: Sequence[Any] = ()) -> bytes | None:
         return None
 
     def load(self, kind: str, data: bytes) -> Any:
@@ -124,7 +130,7 @@ class TurnPanel(Panel):
     least = 200
     takes_predictions = True
 
-    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str) -> bytes | None:
+    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str, pool: Sequence[Any] = ()) -> bytes | None:
         found = [task for dialogue in dialogues for task in tasks(dialogue)]
         if not any(task.right.changed or task.right.acts or task.right.label for task in found):
             return None

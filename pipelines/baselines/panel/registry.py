@@ -6,8 +6,9 @@ from functools import lru_cache
 
 from dialmill.pipelines.baselines.panel.panel import NoPanel, Panel, TurnPanel
 from dialmill.pipelines.baselines.panel.responses import ResponsePanel
+from dialmill.pipelines.baselines.panel.snippets import SnippetPanel
 
-_PANELS: dict[str, type[Panel]] = {"": NoPanel, "turns": TurnPanel, "responses": ResponsePanel}
+_PANELS: dict[str, type[Panel]] = {"": NoPanel, "turns": TurnPanel, "responses": ResponsePanel, "snippets": SnippetPanel}
 
 
 @lru_cache(maxsize=8)

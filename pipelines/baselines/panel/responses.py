@@ -271,13 +271,13 @@ class ResponsePanel(Panel):
     families: ClassVar[Mapping[str, str]] = {name: "words" if name in ("tfidf", "bm25") else name for name in _KINDS}
     least = 400
 
-    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str) -> bytes | None:
+    def train(self, kind: str, dialogues: Sequence[Dialogue], language: str, pool: Sequence[Any] = ()) -> bytes | None:
         pairs = [pair for dialogue in dialogues for pair in pairs_of(dialogue).values() if pair.answer.strip()]
         pairs = sorted(dict.fromkeys(pairs), key=lambda pair: (key_number("responses", *pair.context, pair.answer), pair))[:_PAIRS]
-        pool = list(dict.fromkeys(pair.answer for pair in pairs))[:_POOL]
-        if len(pool) < 2:
+        answers = list(dict.fromkeys(pair.answer for pair in pairs))[:_POOL]
+        if len(answers) < 2:
             return None
-        return zlib.compress(msgspec.msgpack.encode((kind, pool, _KINDS[kind].train(pairs, language).parts())), 1)
+        return zlib.compress(msgspec.msgpack.encode((kind, answers, _KINDS[kind].train(pairs, language).parts())), 1)
 
     def load(self, kind: str, data: bytes) -> _Loaded:
         name, pool, plain = msgspec.msgpack.decode(zlib.decompress(data))
@@ -303,8 +303,12 @@ class ResponsePanel(Panel):
         short = size < _SHORT.get(record.language, _SHORT["en"])
         errors = {kind: {"rank": log2_fixed(rank, 1) * ONE // _LOG_CANDIDATES} for kind, rank in ranks.items()}
         sums = {kind: {"of": 1, "mrr": ONE // rank, "r1": int(rank == 1), "r10": int(rank <= _TOP)} for kind, rank in ranks.items()}
+        late = tuple(kind for kind, rank in sorted(ranks.items()) if rank > 1)
+        low = tuple(kind for kind in late if ranks[kind] > _TOP)
         told = tuple(
-            Missed(turn, "answer", f"the right answer is ranked {rank} of {candidates}", (kind,)) for kind, rank in sorted(ranks.items()) if rank > 1
+            Missed(turn, "answer", what, kinds)
+            for what, kinds in ((f"the right one of {candidates} among the first {_TOP}", low), (f"the right one of {candidates} as the first", late))
+            if kinds
         )
         texts = [pair.answer, pair.context[-1]]
         # Answers of like length are compared with each other: short ones are hard to tell apart, and easy to fall for.

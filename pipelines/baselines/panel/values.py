@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -155,19 +155,12 @@ class Values(TurnKind):
                 score, slot, value = max(scored)
                 if score > 0 and score > chosen.get(slot, (0, ""))[0]:
                     chosen[slot] = (score, value)
-        units = self._words(seen)
         told: dict[Slot, tuple[int, str]] = {}
-        acts, labels = [], []
-        heard: dict[int, list[int]] = {}
-        for word in units:
-            for place, odds in self._by_word.get(word, ()):
-                heard.setdefault(place, []).append(odds)
+        acts = []
+        heard = self._heard(seen)
         for place, (name, base) in enumerate(self._bases):
             hits = heard.get(place, ())
             kind, *rest = name.split("\t")
-            if kind == LABEL:
-                labels.append((base + sum(sorted(hits, reverse=True)[:3]), rest[0] if rest else ""))
-                continue
             # A list of decisions: the strongest word decides alone, so that words which say the same don't count twice.
             score = base + max(hits, default=0)
             if score > 0 and kind == ACT:
@@ -175,9 +168,29 @@ class Values(TurnKind):
             elif score > 0 and kind == SILENT:
                 told[rest[0], rest[1]] = max(told.get((rest[0], rest[1]), (0, "")), (score, rest[2]))
         acts += [name for slot in chosen if (name := f"inform {slot[0]} {slot[1]}") not in acts]
-        label = min(labels, key=lambda one: (-one[0], one[1]))[1] if labels else ""
+        labels = self._labels(heard)
+        label = min(labels, key=lambda name: (-labels[name], name)) if labels else ""
         update = {slot: value for slot, (_, value) in {**told, **chosen}.items()}
         return Guess(update, frozenset(acts), label)
+
+    def _heard(self, seen: Seen) -> dict[int, list[int]]:
+        """The odds of the words of a turn, by the place of the class that they speak of."""
+        heard: dict[int, list[int]] = {}
+        for word in self._words(seen):
+            for place, odds in self._by_word.get(word, ()):
+                heard.setdefault(place, []).append(odds)
+        return heard
+
+    def _labels(self, heard: Mapping[int, Sequence[int]]) -> dict[str, int]:
+        found = {}
+        for place, (name, base) in enumerate(self._bases):
+            kind, *rest = name.split("\t")
+            if kind == LABEL:
+                found[rest[0] if rest else ""] = base + sum(sorted(heard.get(place, ()), reverse=True)[:3])
+        return found
+
+    def label_scores(self, seen: Seen) -> Mapping[str, int]:
+        return self._labels(self._heard(seen))
 
     def parts(self) -> tuple[Any, Sequence[NDArray[Any]]]:
         return [self.language, pack_counts(self.finder.counts), self.odds, self.cues, self.topics], []

@@ -9,13 +9,14 @@ Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from dialmill.perturbers.insertion.knowledge import SEEKING, KnowledgeBase, own_base
 from dialmill.perturbers.insertion.knowledge.perturber import is_held_out
+from dialmill.pipelines.baselines.panel.snippets import known_of
 from dialmill.pipelines.benchmarks.dstc9 import predictor
 from dialmill.pipelines.benchmarks.dstc9.check import check_file, check_release, compare
 from dialmill.pipelines.benchmarks.dstc9.instances import Instance, instances, sampled
@@ -49,6 +50,7 @@ class Dstc9Track1(Benchmark):
     about = "DSTC9 Track 1: knowledge-seeking turns on MultiWOZ (or any corpus), snippet selection, grounded answers; unseen and spoken test data"
     paper = "Kim et al. (2021), Beyond Domain APIs: Task-oriented Conversational Modeling with Unstructured Knowledge Access Track in DSTC9"
 
+    panel = "snippets"
     task_categories, task_ids = ("text-retrieval", "text-generation"), ("document-retrieval", "dialogue-generation")
     kinds = KINDS
     # What follows a question is its answer, and that a turn was inserted shows beside the dialogue without it.
@@ -89,29 +91,32 @@ class Dstc9Track1(Benchmark):
                 continue
             source = recipe.label_source(record.suite, record.source) if split == "test" else None
             nbest = recipe.nbest if recipe.nbest and record.suite in recipe.spoken() else 0
-            found = list(instances(record, source, nbest, context.seed))
-            counted.entered += len(found)
+            kept, number = _kept(record, recipe, context.seed, source, nbest)
+            counted.entered += number
             if not any(SEEKING in turn.labels for turn in record.turns):
-                context.counters.reject("instances", "dialogue_without_question", len(found))
+                context.counters.reject("instances", "dialogue_without_question", number)
                 continue
-            kept = sampled(found, record, recipe, context.seed)
-            if kept and context.hides_labels(record):
-                # The next instance of a dialogue has this one's answer in its log.
-                kept = [drawn(kept, context.seed, record.source_id, "instance")]
             counted.out += len(kept)
-            if len(kept) < len(found):
-                context.counters.reject("instances", "not_sampled", len(found) - len(kept))
-            at = made.order + bytes([place])
+            if len(kept) < number:
+                context.counters.reject("instances", "not_sampled", number - len(kept))
             hide = context.hides_labels(record)
-            pieces = list(_pieces(_FOLDERS[split], kept, at, hide))
-            ambiguous = [one for one in kept if one.ambiguous]
-            if split == "test" and ambiguous:
-                pieces += _pieces(_AMBIGUOUS, ambiguous, at, hide)
-            yield from repeated(pieces, [*([FEW] if made.few else []), *([HARD] if record.dialogue_id in made.hard else [])])
+            at = made.order + bytes([place])
+            yield from repeated(_released(split, kept, at, hide), [FEW] if made.few else [])
+            hard = [one for one in kept if one.turn in made.hard_turns.get(record.dialogue_id, ())]
+            yield from (one._replace(path=in_subset(HARD, one.path)) for one in _released(split, hard, at, hide))
 
     def taught(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Dialogue:
         seen = next(suite.perturber for suite in recipe.suite_plan() if suite.name == SEEN)
         return seen.perturb(dialogue, seed)
+
+    def judged_turns(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Sequence[int]:
+        assert isinstance(recipe, Dstc9Recipe)
+        return [one.turn for one in _kept(dialogue, recipe, seed, None, 0)[0]]
+
+    def judged_pool(self, recipe: Recipe, language: str) -> Sequence[Any]:
+        assert isinstance(recipe, Dstc9Recipe)
+        base = recipe.bases()[1] or own_base(language)
+        return known_of((snippet, entity.name) for entity in base.entities.values() for snippet in entity.snippets)
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         assert isinstance(job.recipe, Dstc9Recipe)
@@ -139,6 +144,24 @@ class Dstc9Track1(Benchmark):
 def _subset_roots(recipe: Recipe) -> list[str]:
     """The data roots of the subsets that a recipe has."""
     return [in_subset(subset, root) for subset, roots in _SUBSET_ROOTS.items() if subset != FEW or recipe.few_shot for root in roots]
+
+
+def _kept(record: Dialogue, recipe: Dstc9Recipe, seed: int, source: str | None, nbest: int) -> tuple[list[Instance], int]:
+    """The instances of a record that are released, and how many it has. Of a blind one it is one: the log of the next has this one's answer."""
+    found = list(instances(record, source, nbest, seed))
+    if not any(SEEKING in turn.labels for turn in record.turns):
+        return [], len(found)
+    kept = sampled(found, record, recipe, seed)
+    if kept and recipe.held_out_labels and record.split == "test":
+        kept = [drawn(kept, seed, record.source_id, "instance")]
+    return kept, len(found)
+
+
+def _released(split: str, kept: Sequence[Instance], order: bytes, hide: bool) -> Iterator[Out]:
+    """The pieces of instances in the files of a split; in test, again among the ambiguous ones."""
+    yield from _pieces(_FOLDERS[split], kept, order, hide)
+    if split == "test":
+        yield from _pieces(_AMBIGUOUS, [one for one in kept if one.ambiguous], order, hide)
 
 
 def _pieces(folder: str, kept: Sequence[Instance], order: bytes, hide: bool) -> Iterable[Out]:

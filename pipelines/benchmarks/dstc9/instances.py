@@ -17,11 +17,13 @@ _SPEAKERS = {"user": "U", "system": "S"}
 
 
 class Instance(NamedTuple):
-    """One element of logs.json and the element of labels.json that belongs to it; `ambiguous` where an earlier entity answers the question too."""
+    """One element of logs.json and the element of labels.json that belongs to it, of a `turn` of the dialogue; `ambiguous` where an earlier entity
+    answers the question too."""
 
     log: list[dict[str, Any]]
     label: dict[str, Any]
     ambiguous: bool
+    turn: int
 
 
 def instances(dialogue: Dialogue, source: str | None = None, nbest: int = 0, seed: int = 1) -> Iterable[Instance]:
@@ -48,7 +50,7 @@ def instances(dialogue: Dialogue, source: str | None = None, nbest: int = 0, see
             label["response"] = after.utterance if after is not None else ""
         if source is not None:
             label["source"] = source
-        yield Instance(list(log), label, not _AMBIGUOUS.isdisjoint(turn.labels))
+        yield Instance(list(log), label, not _AMBIGUOUS.isdisjoint(turn.labels), turn.turn)
 
 
 def sampled(found: list[Instance], dialogue: Dialogue, recipe: Dstc9Recipe, seed: int) -> list[Instance]:
