@@ -227,7 +227,7 @@ def _read(data: bytes) -> Answer:
 
 #: What no person types in a turn: tags and entities of HTML, tags of forums, links and emphasis of Markdown, headings, lists, code.
 _MARKUP = re.compile(
-    r"<[/!?]?[a-zA-Z][^<>]*>|&(?:[a-zA-Z]{2,8}|#\d+|#x[0-9a-fA-F]+);|\[/?(?:b|i|u|s|url|img|code|quote|color|size)(?:=[^\]]*)?\]"
+    r"<[/!?]?[a-zA-Z][^<>]*>|<!--|-->|&(?:[a-zA-Z]{2,8}|#\d+|#x[0-9a-fA-F]+);|\[/?(?:b|i|u|s|url|img|code|quote|color|size)(?:=[^\]]*)?\]"
     r"|\]\(|\]\[|```|`[^`]+`|\*\*|__|~~|(?<![\w*])\*\w[^*]*\*(?!\w)|(?<!\w)_\w[^_]*_(?!\w)|\\\(|\$\$|^\s*(?:#{1,6}|[-*+>]|\d+\.)\s",
     re.MULTILINE | re.IGNORECASE,
 )

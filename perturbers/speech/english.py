@@ -83,6 +83,8 @@ def _near(lexicon: Lexicon, rank: Sequence[float], said: Sequence[str], count: i
 def _splits(lexicon: Lexicon, rank: Sequence[float], word: str) -> list[tuple[str, str, float]]:
     phones = lexicon.phones(word)
     found = []
+    if len(phones) > 2 * (lexicon.longest + 1):
+        return []
     for cut in range(2, len(phones) - 1):
         for head, first in lexicon.ranked(phones[:cut], rank, 3):
             for tail, second in lexicon.ranked(phones[cut:], rank, 3):
@@ -286,6 +288,8 @@ def _levelled(back: Sequence[Mapping[str, Sequence[Way]]], said: Sequence[str], 
     behind: list[dict[str, float]] = [{} for _ in back]
     ends = back[-1]
     total = sum(way.weight for ways in ends.values() for way in ways)
+    if not total:
+        return {}  # a token so long that nothing can be taken for it
     behind[-1] = dict.fromkeys(ends, 1.0)
     shares: dict[tuple[int, tuple[str, ...]], float] = {}
     arrived = [{last: sum(way.weight for way in ways) for last, ways in at.items()} for at in back]

@@ -154,7 +154,7 @@ class Lexicon:
     @lru_cache(maxsize=32768)  # noqa: B019  one lexicon lives as long as its process
     def near(self, said: Phones, count: int = 12) -> tuple[tuple[str, float], ...]:
         """The `count` words that sound most like a phone sequence, with their distances, nearest first."""
-        numbers = sorted({number for key in _keys(said) for number in self._keys.get(key, ())}) if said else []
+        numbers = sorted({number for key in _keys(said) for number in self._keys.get(key, ())}) if self._can_be(said) else []
         if not numbers:
             return ()
         limit = 0.35 * len(said) + 0.5
@@ -168,8 +168,8 @@ class Lexicon:
         distances."""
         import numpy as np
 
-        numbers = sorted({number for key in _keys(said) for number in self._keys.get(key, ())}) if said else []
-        if len(numbers) < count and said:
+        numbers = sorted({number for key in _keys(said) for number in self._keys.get(key, ())}) if self._can_be(said) else []
+        if len(numbers) < count and self._can_be(said):
             # Long words have few near ones: those that begin and end alike and are about as long.
             numbers = sorted({*numbers, *(number for key in _ends(said) for number in self._ends.get(key, ()))})
         if not numbers:
@@ -189,6 +189,15 @@ class Lexicon:
             for place, other in enumerate(transcribed):
                 row.append(min(before[place] + self.cost(one, other), before[place + 1] + gap, row[-1] + _GAP.get(other, 0.8)))
         return row[-1]
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of phones of the longest word."""
+        return max((len(self.phones(word)) for word in self._words), default=0)
+
+    def _can_be(self, said: Phones) -> bool:
+        """Whether any word is nearly as long: a token of thousands of letters is like none, and looking for it would take time by its square."""
+        return 0 < len(said) <= self.longest + 1
 
     @cached_property
     def _ends(self) -> dict[str, list[int]]:

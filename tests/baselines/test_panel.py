@@ -10,8 +10,9 @@ from dialmill.pipelines.baselines.panel.choice import ONE, Unit, cells_of, check
 from dialmill.pipelines.baselines.panel.panel import TurnPanel, Verdict
 from dialmill.pipelines.baselines.panel.responses import ResponsePanel
 from dialmill.pipelines.baselines.panel.seen import Right, tasks, wrong_slots
+from dialmill.pipelines.baselines.panel.snippets import SnippetPanel, known_of
 from dialmill.pipelines.baselines.panel.turns import KINDS
-from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
+from dialmill.schemas import Act, Dialogue, SlotValues, Snippet, Span, Turn
 
 AREAS, PRICES = ("north", "south", "east", "west"), ("cheap", "expensive", "moderate")
 
@@ -161,3 +162,62 @@ def test_answers_are_ranked_and_those_that_say_nothing_are_unanswerable() -> Non
     assert panel.judge(models, answered(102, "hi there", "hello to you too my friend"), turns=[3]) == []
     for kind in ("tfidf", "characters", "neighbours"):
         assert easy.errors[kind]["rank"] < generic.errors[kind]["rank"], kind
+
+
+HOTELS = ("Autumn House", "Bridge Lodge", "Castle Inn", "Dolphin Rooms", "Elm Court", "Fen View")
+ASKED = {
+    "parking": ("Is parking free ?", "is the parking free at {name} , for my car ?"),
+    "pets": ("Are pets allowed ?", "are pets like my dog allowed in {name} ?"),
+    "breakfast": ("When is breakfast served ?", "at what time is breakfast served in {name} ?"),
+    "pool": ("Is there a swimming pool ?", "does {name} have a swimming pool there ?"),
+}
+
+
+def snippets() -> list[tuple[Snippet, str | None]]:
+    return [
+        (Snippet("hotel", str(at), str(place), title, "Yes ."), name)
+        for at, name in enumerate(HOTELS)
+        for place, (title, _) in enumerate(ASKED.values())
+    ]
+
+
+def seeking(number: int, hotel: int, topic: str, question: str | None = None) -> Dialogue:
+    """A dialogue about a hotel in which a question is asked that a snippet answers."""
+    name = HOTELS[hotel]
+    place = list(ASKED).index(topic)
+    title, said = ASKED[topic]
+    snippet = Snippet("hotel", str(hotel), str(place), title, "Yes .")
+    turns = (
+        Turn(0, "user", "i need a place to stay in town"),
+        Turn(1, "system", f"how about {name} ?"),
+        Turn(2, "user", (question or said).format(name=name), labels=("knowledge_seeking",), knowledge=(snippet,)),
+        Turn(3, "system", "Yes ."),
+        Turn(4, "user", "book it for two nights please"),
+    )
+    return Dialogue(dialogue_id=f"k{number}/knowledge/0", source="made", source_id=f"k{number}", language="en", domains=("hotel",), turns=turns)
+
+
+def test_questions_are_told_and_their_snippets_ranked() -> None:
+    rng = Rng("snippets test")
+    dialogues = [seeking(number, rng.below(len(HOTELS)), rng.choice(sorted(ASKED))) for number in range(60)]
+    panel = SnippetPanel()
+    models = {}
+    for kind in panel.families:
+        assert panel.train(kind, dialogues, "en") is None, "without a base there is nothing to be ranked"
+        data = panel.train(kind, dialogues, "en", known_of(snippets()))
+        assert data is not None and data == panel.train(kind, dialogues, "en", known_of(snippets()))
+        models[kind] = panel.load(kind, data)
+    easy = panel.judge(models, seeking(100, 2, "pets"))
+    assert [one.turn for one in easy] == [0, 2, 4] and [one.stratum for one in easy] == ["other", "target", "other"]
+    # What neither names its hotel nor has a word of its snippet is harder for every kind, by its rank and by what it looks like.
+    hard = panel.judge(models, seeking(101, 2, "pets", "hm and what of my little friend who barks ?"), turns=[2])
+    assert [one.turn for one in hard] == [2]
+    for kind in panel.families:
+        assert panel.measure(easy[1].sums[kind])["mrr@5"] == 1, kind
+        # Vectors may guess it.
+        assert easy[1].errors[kind]["rank"] == 0 and (hard[0].errors[kind]["rank"] > 0 or kind == "embedding"), kind
+        assert panel.measure(easy[0].sums[kind]) == {}, "an other turn that is told right has no figure"
+    told = {(one.aspect, one.what): one.kinds for one in hard[0].missed}
+    late = told["snippet", "the right snippet (hotel: 'Are pets allowed ?') as the first"]
+    assert set(late) >= {"characters", "neighbours", "values", "words"}
+    assert panel.judge(models, answered(1, "hello", "hi")) == [], "a dialogue without a question has no instances"

@@ -20,9 +20,17 @@ ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m\x9d0;x\x9c\u202e\u2066\u061c"
 FORBIDDEN = set(ESCAPE) - set("0;owned[2J31mx]")
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("doors") / "out"
+    assert call("build", "splits", "--input", DATA / "multiwoz21", "--output", folder, "--quiet").code == 0
+    return folder
+
+
 @pytest.fixture
-def built(tmp_path: Path) -> Path:
-    assert call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--quiet").code == 0
+def built(once: Path, tmp_path: Path) -> Path:
+    """A folder of a build, to be spoilt."""
+    shutil.copytree(once, tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -99,8 +107,8 @@ def test_no_command_takes_one_of_two_equal_keys(built: Path, tmp_path: Path) -> 
     lines = (built / "dialogues/standard/test.jsonl").read_text("utf-8").splitlines()
     twice = tmp_path / "twice.jsonl"
     twice.write_text("\n".join([lines[0].replace('"language":"en"', '"language":"en","language":"zh"', 1), *lines[1:]]), "utf-8")
-    said = call("perturb", "--input", twice, "--with", "typos", "--output", tmp_path / "out")
-    assert "repeated_key" in rejected(tmp_path / "out"), said
+    said = call("perturb", "--input", twice, "--with", "typos", "--output", tmp_path / "noisy")
+    assert "repeated_key" in rejected(tmp_path / "noisy"), said
     assert "'language' twice" in call("validate", twice).err
     corpus = json.loads((DATA / "multiwoz21/data.json").read_text("utf-8"))
     text = json.dumps(corpus, indent=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import msgspec
@@ -136,3 +137,15 @@ def test_phones() -> None:
     near = [word for word, _ in lexicon.near(("W", "AA", "K"))]
     assert near[0] == "wok" and near[1] == "walk" and "table" not in near
     assert guess("cambridge")
+
+
+def test_a_token_of_thousands_of_letters_takes_time_by_its_length() -> None:
+    """Looking for words that sound like it took time by the cube of its length: seconds at 3,000 letters, hours at 100,000."""
+    load("auto", "en").distort(words("a b", "en"), 0.3, Rng("warm"))
+    took = []
+    for letters in (4_000, 40_000):
+        began = time.process_time()
+        for start in range(3):
+            load("auto", "en").distort(words("ab" * (letters // 2) + str(start), "en"), 0.9, Rng("long", start))
+        took.append(time.process_time() - began)
+    assert took[1] < 2 and took[1] < 40 * max(took[0], 0.05), took
