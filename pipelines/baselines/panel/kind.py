@@ -105,12 +105,6 @@ class TurnKind(ABC):
     def label_scores(self, seen: Seen) -> Mapping[str, int]:
         """A score of each label that a turn can have, "" for none; the highest is the guess. Empty where training turns have no labels."""
 
-    def margin(self, seen: Seen, label: str) -> int:
-        """By how much a label wins over the best other one; below 0 where another wins, by as much."""
-        scores = self.label_scores(seen)
-        others = max((score for name, score in scores.items() if name != label), default=0)
-        return scores.get(label, min(scores.values(), default=0)) - others
-
     @abstractmethod
     def parts(self) -> tuple[Any, Sequence[NDArray[Any]]]:
         """What it has learned: plain values, and arrays of whole numbers."""

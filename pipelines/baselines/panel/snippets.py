@@ -260,7 +260,7 @@ class SnippetPanel(Panel):
         questions = sorted(set(asked), key=lambda one: (key_number("questions", *one), one))[:_QUESTIONS]
         detector = KINDS[kind].train(found, language)
         sample = sorted(found, key=lambda task: key_number("margins", task.seen.user, task.seen.system))[:_MARGINS]
-        margins = [abs(detector.margin(task.seen, task.right.label)) for task in sample]
+        margins = [abs(_margin(detector, task)) for task in sample]
         usual = max(sum(margins) // max(len(margins), 1), 1)
         return zlib.compress(msgspec.msgpack.encode((kind, language, detector.pack(), usual, list(pool), questions)), 1)
 
@@ -286,7 +286,7 @@ class SnippetPanel(Panel):
         context = [turn.utterance for turn in record.turns[max(0, task.turn - _CONTEXT) : task.turn + 1]]
         shown = ""
         for kind, model in loaded.items():
-            margin = model.detector.margin(task.seen, task.right.label)
+            margin = _margin(model.detector, task)
             # Half where nothing wins, 0 from the usual margin on, 2 at most.
             errors[kind] = {"sought" if seeks else "not sought": min(max(model.usual - margin, 0) * ONE // (2 * model.usual), 2 * ONE)}
             said = (margin > 0) == seeks
@@ -301,7 +301,7 @@ class SnippetPanel(Panel):
                 shown = shown or f"the right snippet ({' '.join((right or ())[:1])}: {model.known[place].title!r})"
                 low += [kind] if rank > _LISTED else []
                 late += [kind] if rank > 1 else []
-        missed = [(LABEL, task.right.label or "that it has no label", wrong)]
+        missed = [(LABEL, "that it seeks knowledge" if seeks else "that it has no label", wrong)]
         missed += [("snippet", f"{shown} among the first {_LISTED}", low), ("snippet", f"{shown} as the first", late)]
         told = tuple(Missed(task.turn, aspect, what, tuple(kinds)) for aspect, what, kinds in missed if kinds)
         step = length_step([task.seen.user, task.seen.system], record.language)
@@ -312,6 +312,13 @@ class SnippetPanel(Panel):
         found = {"f1": 2 * sums.get("tp", 0) / counted} if counted else {}
         of = sums.get("of", 0)
         return found | ({"mrr@5": sums.get("mrr", 0) / of / ONE, "r@1": sums.get("r1", 0) / of} if of else {})
+
+
+def _margin(detector: TurnKind, task: Task) -> int:
+    """By how much it wins that a turn seeks knowledge, or that it doesn't, whichever is right; questions with a further label are questions too."""
+    scores = detector.label_scores(task.seen)
+    sought = max((score for label, score in scores.items() if label), default=0) - scores.get("", 0)
+    return sought if task.right.label else -sought
 
 
 def _right_snippet(record: Dialogue, turn: int) -> tuple[str, str, str] | None:
