@@ -73,7 +73,7 @@ def test_its_schema_is_listed_and_its_release_validated_by_it(plugged: Environme
 
 
 def test_its_perturber_and_its_engine_are_chained_with_ours_in_two_processes(plugged: Environment, tmp_path: Path) -> None:
-    speech = "speech:engine=audio,tts=fake-tts,asr=parrot,noise=none,snr=20,spread=0,ceiling=1,cache=off"
+    speech = "speech:engine=audio,tts=fake-tts,asr=parrot,noise=none,ceiling=1,cache=off"
     words = ["--with", "shouting+typos:rate=0.2,name=both", "--with", speech, "--input", PLUGIN / "corpus", "--output", tmp_path / "out", "--quiet"]
     done = plugged.run("dialmill", "perturb", *words, *TWO_PROCESSES, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
