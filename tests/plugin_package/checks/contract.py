@@ -9,6 +9,7 @@ CORPUS = Path(__file__).parents[1] / "corpus"
 
 class TestShouting(PerturberContract):
     name = "shouting"
+    beside = PerturberContract.beside | {"values": "words outside of slot values are shouted, and no others"}
 
 
 class TestChatLines(SourceContract):
