@@ -129,7 +129,7 @@ def _note_ceiling(scorer: Scorer, suite: str, ceiling: Mapping[str, Floats]) -> 
     full = 1.0 if scorer.scale == "fraction" else 100.0
     for metric, value in ceiling.items():
         reason = scorer.below_full.get(metric.rpartition(".")[2])
-        if reason is not None and float(value) < full - 1e-6:
+        if reason is not None and abs(float(value) - full) > 1e-6:
             scorer.notes.add(f"ceiling: the right answers themselves reach {float(value):.4g} in {metric} of suite {suite}: {reason}")
 
 

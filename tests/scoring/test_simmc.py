@@ -78,7 +78,7 @@ def test_states(gold: Path) -> None:
         },
     ]
     found = _scored(gold, [{"dialog_id": 7, "states": states}])["metrics"]["dst"]
-    assert (found["act_f1"], found["slot_f1"], found["joint_accuracy"], found["joint_accuracy_all"]) == (0.5, 1.0, 0.5, 0.0)
+    assert (found["act_f1"], found["slot_f1"], found["act_slot_accuracy"], found["joint_accuracy"]) == (0.5, 1.0, 0.5, 0.0)
     assert found["request_slot_f1"] == pytest.approx(2 / 3) and found["request_slot_prec"] == 1.0
     assert (found["object_prec"], found["object_rec"]) == (0.5, 0.5)
 
@@ -87,7 +87,8 @@ def test_states_in_the_official_form(gold: Path) -> None:
     document = json.loads((gold / "simmc2_dials_dstc10_devtest.json").read_text("utf-8"))
     document["dialogue_data"][0]["dialogue"][1]["transcript_annotated"]["act_attributes"]["objects"] = [3]
     found = _scored(gold, document)["metrics"]
-    assert found.keys() == {"dst"} and found["dst"]["joint_accuracy"] == 1.0 and found["dst"]["object_rec"] == 0.5
+    assert found.keys() == {"dst"} and found["dst"]["act_slot_accuracy"] == 1.0 and found["dst"]["object_rec"] == 0.5
+    assert found["dst"]["joint_accuracy"] == 0.5, "of 2.x it asks for the objects too"
 
 
 def test_a_system_that_gives_every_candidate_one_score_finds_nothing(gold: Path) -> None:
@@ -119,6 +120,8 @@ def test_responses(gold: Path) -> None:
         ("It's $64.50 and it's in S, M and XL.", "That one's $64.50, it comes in XS."),
         ("Yes", "Which one do you mean?"),
         ("one", "Which one?"),
+        ("You cannot (really) wanna get it -- do you?", 'He said "gonna be 4:30, or 1,000"...'),
+        ("Rock 'n' roll, y'all'd've known it's blue/green's!", "''It'' isn't: 'tis \u201cnew\u201d; 50% & more"),
     ],
 )
 def test_bleu_is_the_one_of_nltk(said: str, due: str) -> None:
@@ -126,9 +129,125 @@ def test_bleu_is_the_one_of_nltk(said: str, due: str) -> None:
     tokenize = pytest.importorskip("nltk.tokenize")
     cut = tokenize.NLTKWordTokenizer().tokenize
     assert bleu.tokens(said) == cut(said.lower()) and bleu.tokens(due) == cut(due.lower())
-    smoothing = translate.SmoothingFunction().method1
-    theirs = translate.sentence_bleu([bleu.tokens(due)], bleu.tokens(said), smoothing_function=smoothing)
-    assert bleu.sentence_bleu(bleu.tokens(said), bleu.tokens(due)) == pytest.approx(theirs)
+    for number in (1, 7):
+        smoothing = getattr(translate.SmoothingFunction(), f"method{number}")
+        for one, other in ((said, due), (said, said), ("", due)):
+            theirs = translate.sentence_bleu([bleu.tokens(other)], bleu.tokens(one), smoothing_function=smoothing)
+            assert bleu.sentence_bleu(bleu.tokens(one), bleu.tokens(other), number) == pytest.approx(theirs, abs=1e-12)
+
+
+def test_a_full_stop_is_a_mark_where_a_sentence_ends() -> None:
+    # As NLTK's sentence model has it for lower-case text: short forms keep theirs but at the end, letters and numbers before a word.
+    assert bleu.tokens("Ok. It is rated 3.6. The XL. Or S. too? Yes (it is.) And 5.") == (
+        ["ok.", "it", "is", "rated", "3.6.", "the", "xl", ".", "or", "s.", "too", "?", "yes", "(", "it", "is", ".", ")", "and", "5", "."]
+    )
+    assert bleu.tokens("They are 3.6. $5, and 4. 5 is ok.") == ["they", "are", "3.6", ".", "$", "5", ",", "and", "4", ".", "5", "is", "ok", "."]
+
+
+def test_method_7_by_hand() -> None:
+    # Four of four words: each precision is the mean of itself and its neighbours; before the first stands 2, after the fourth nothing (0 of 1).
+    first = (2 + 1 + 1) / 3
+    second = (first + 1 + 1) / 3
+    third = (second + 1 + 1) / 3
+    fourth = (third + 1 + 0) / 3
+    assert bleu.sentence_bleu(list("abcd"), list("abcd"), 7) == pytest.approx((first * second * third * fourth) ** 0.25)
+
+
+def test_the_published_scripts_compare_what_is_written(gold: Path) -> None:
+    states = [
+        {"turn_id": 0, "frames": [{"act": "REQUEST:GET", "slots": [["type", "coat"], ["price", "cheap "]]}]},
+        {
+            "turn_id": 1,
+            "frames": [{"act": "ASK:GET", "slots": [["customerReview", "4"]], "request_slots": ["price", "brand"], "objects": ["3", 5]}],
+        },
+    ]
+    ours = _scored(gold, [{"dialog_id": 7, "states": states}])["metrics"]["dst"]
+    assert (ours["slot_f1"], ours["object_f1"], ours["joint_accuracy"]) == (1, 1, 1)
+    theirs = _scored(gold, [{"dialog_id": 7, "states": states}], official=True)["metrics"]["dst"]
+    # "cheap " is not "cheap", "4" not 4.0, and "3" not 3.
+    assert (theirs["slot_f1"], theirs["object_f1"], theirs["joint_accuracy"]) == (pytest.approx(1 / 3), 0.5, 0)
+
+
+def _sized(gold: Path, value: Any) -> dict[str, Any]:
+    document = json.loads((gold / "simmc2_dials_dstc10_devtest.json").read_text("utf-8"))
+    document["dialogue_data"][0]["dialogue"][0]["transcript_annotated"]["act_attributes"]["slot_values"] = {"availableSizes": value}
+    found: dict[str, Any] = document
+    return found
+
+
+@pytest.mark.parametrize(
+    ("said", "right"), [(["XL", "S"], True), ("['S', 'XL']", True), ("('XL', 'S')", True), (["S"], False), ("XL", False), ("S, XL", False)]
+)
+def test_sizes_are_one_value_of_the_published_scripts(said: Any, right: bool, gold: Path) -> None:
+    (gold / "simmc2_dials_dstc10_devtest.json").write_text(json.dumps(_sized(gold, ["S", "XL"])), "utf-8")
+    found = _scored(gold, _sized(gold, said), official=True)["metrics"]["dst"]
+    assert found["slot_f1"] == (1.0 if right else 0.5)
+
+
+def test_precision_of_nothing(gold: Path) -> None:
+    states = [{"turn_id": turn, "frames": [{"act": "ASK:GET"}]} for turn in (0, 1)]
+    ours = _scored(gold, [{"dialog_id": 7, "states": states}])["metrics"]["dst"]
+    theirs = _scored(gold, [{"dialog_id": 7, "states": states}], official=True)["metrics"]["dst"]
+    assert [(one["object_prec"], one["object_rec"], one["object_f1"]) for one in (ours, theirs)] == [(1, 0, 0), (0, 0, 0)]
+
+
+def test_a_right_response_has_more_than_1_of_2_x_by_the_published_script(gold: Path) -> None:
+    turns = [{"turn_id": 0, "response": "Here is one by the door."}, {"turn_id": 1, "response": "It is 4 dollars."}]
+    assert _scored(gold, [{"dialog_id": 7, "predictions": turns}])["metrics"]["generation"]["bleu"] == 1
+    found = _scored(gold, [{"dialog_id": 7, "predictions": turns}], official=True)
+    assert found["metrics"]["generation"]["bleu"] == pytest.approx(found["ceiling"]["generation"]["bleu"]) and any(
+        "in generation.bleu" in note for note in found["notes"]
+    )
+    assert found["metrics"]["generation"]["bleu"] > 1.05
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_what_has_to_be_asked(official: bool, gold: Path) -> None:
+    path = gold / "simmc2_dials_dstc10_devtest.json"
+    document = json.loads(path.read_text("utf-8"))
+    first, second = document["dialogue_data"][0]["dialogue"]
+    first["transcript_annotated"] |= {"disambiguation_label": 0, "disambiguation_candidates": []}
+    second["transcript_annotated"] |= {"disambiguation_label": 1, "disambiguation_candidates": [3, 5, 9]}
+    path.write_text(json.dumps(document), "utf-8")
+    turns = [
+        {"turn_id": 0, "disambiguation_label": True, "disambiguation_candidates": [4]},
+        {"turn_id": 1, "disambiguation_label": True, "disambiguation_candidates": [3, 5, 5]},
+    ]
+    found = _scored(gold, [{"dialog_id": 7, "predictions": turns}], official=official)["metrics"]
+    assert found.keys() == {"disambiguation", "ambiguous_candidates"} and found["disambiguation"] == {"accuracy": 0.5}
+    assert found["ambiguous_candidates"] == {"rec": pytest.approx(2 / 3), "prec": pytest.approx(2 / 3), "f1": pytest.approx(2 / 3)}
+    states = [{"turn_id": at, "frames": [{"act": "X", "disambiguation_candidates": some}]} for at, some in ((0, []), (1, [3, 7]))]
+    reached = _scored(gold, [{"dialog_id": 7, "states": states}], "states.json", official)["metrics"]["dst"]
+    assert (reached["disamb_candidate_rec"], reached["disamb_candidate_prec"]) == (pytest.approx(1 / 3), 0.5)
+
+
+def test_the_label_of_2_0_stands_beside_the_frame(gold: Path) -> None:
+    path = gold / "simmc2_dials_dstc10_devtest.json"
+    document = json.loads(path.read_text("utf-8"))
+    document["dialogue_data"][0]["dialogue"][1]["disambiguation_label"] = 1
+    path.write_text(json.dumps(document), "utf-8")
+    found = _scored(gold, [{"dialog_id": 7, "predictions": [{"turn_id": 1, "disambiguation_label": 0}]}])["metrics"]
+    assert found == {"disambiguation": {"accuracy": 0.0}}
+
+
+def test_joint_accuracy_of_1_0_is_of_act_and_slots(tmp_path: Path) -> None:
+    folder = tmp_path / "gold"
+    folder.mkdir()
+    entry = {
+        "turn_idx": 0,
+        "transcript": "A coat?",
+        "system_transcript": "Here.",
+        "belief_state": [{"act": "DA:REQUEST", "slots": [["type", "coat"]]}],
+    }
+    document = {"split": "devtest", "dialogue_data": [{"dialogue": [entry], "dialogue_idx": 7, "domains": ["fashion"]}]}
+    (folder / "fashion_devtest_dials.json").write_text(json.dumps(document), "utf-8")
+    frames = [{"act": "DA:REQUEST", "slots": [["type", "coat"]], "objects": [3]}]
+    for official in (False, True):
+        found = _scored(folder, [{"dialog_id": 7, "states": [{"turn_id": 0, "frames": frames}]}], official=official)["metrics"]["dst"]
+        assert found["joint_accuracy"] == 1.0
+    # 1.0's script smooths by method 1, which gives a short right response less than 1.
+    reached = _scored(folder, [{"dialog_id": 7, "predictions": [{"turn_id": 0, "response": "Here."}]}], "said.json", True)["metrics"]["generation"]
+    assert reached["bleu"] == pytest.approx((0.1 * 0.1) ** 0.25)
 
 
 def test_several_official_files_are_one_system(gold: Path, tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +20,23 @@ _SPLITS = {"test": ("devtest", "teststd", "test"), "valid": ("dev",), "train": (
 _FILE = re.compile(
     r"(?P<head>.*_dials(?:_dstc\d+)?_|(?P<domain>\w+?)_)(?P<split>train|devtest|dev|teststd|test|mini)(?P<rest>(?:_public)?(?:_dials)?)\.json"
 )
+#: The member of 2.1 with the objects that the user may mean.
+CANDIDATES = "disambiguation_candidates"
+_LABEL = "disambiguation_label"
+#: The slot whose values are one list.
+_LIST = "availableSizes"
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class Frame(NamedTuple):
-    """A frame as it is compared: pairs "slot=value", names of slots, ids of objects."""
+    """A frame as it is compared: pairs "slot=value", names of slots, ids of objects, and of those that it may mean; an id as it came where frames are
+    compared as the published scripts do, which don't take "3" for 3."""
 
     act: str | None
     slots: frozenset[str]
     requests: frozenset[str]
-    objects: frozenset[str]
+    objects: frozenset[object]
+    candidates: frozenset[object] = frozenset()
 
 
 class GoldTurn(NamedTuple):
@@ -43,6 +51,8 @@ class GoldTurn(NamedTuple):
         call: the assistant's action with its arguments, None without API calls.
         candidates: the responses to choose from, () without a pool.
         right: the place of the right one, None where that isn't told.
+        asks: whether it has to be asked which object the user means, None where that isn't told.
+        meant: whether the turn tells which objects the user may mean, as 2.1 does.
     """
 
     dialogue: str
@@ -53,6 +63,8 @@ class GoldTurn(NamedTuple):
     call: Mapping[str, Any] | None
     candidates: tuple[str, ...]
     right: int | None
+    asks: bool | None = None
+    meant: bool = False
 
 
 def canonical(value: Any) -> str:
@@ -62,25 +74,49 @@ def canonical(value: Any) -> str:
     return (normalise.scalar_text(float(text)) or text) if _NUMBER.fullmatch(text) else text
 
 
-def frames_of(entry: Mapping[str, Any]) -> tuple[Frame, ...] | None:
-    """What the user's side of an entry says: one frame of 2.x, the list of 1.0; None where the entry has no labels."""
+def frames_of(entry: Mapping[str, Any], exact: bool = False) -> tuple[Frame, ...] | None:
+    """What the user's side of an entry says: one frame of 2.x, the list of 1.0; None where the entry has no labels.
+
+    Args:
+        exact: frames as the published scripts compare them.
+    """
     annotated, beliefs = entry.get("transcript_annotated"), entry.get("belief_state")
     if isinstance(annotated, Mapping) and "act" in annotated:
         attributes = annotated.get("act_attributes") or {}
-        slots = [(name, one) for name, value in (attributes.get("slot_values") or {}).items() for one in values(value, name)]
-        return (frame({"act": annotated["act"], "slots": slots} | {key: attributes.get(key) or [] for key in ("request_slots", "objects")}),)
+        pairs = (attributes.get("slot_values") or {}).items()
+        slots = list(pairs) if exact else [(name, one) for name, value in pairs for one in values(value, name)]
+        rest = {key: attributes.get(key) or [] for key in ("request_slots", "objects")}
+        return (frame({"act": annotated["act"], "slots": slots, CANDIDATES: annotated.get(CANDIDATES) or []} | rest, exact),)
     if isinstance(beliefs, list):
-        return tuple(frame(one) for one in beliefs if isinstance(one, Mapping))
+        return tuple(frame(one, exact) for one in beliefs if isinstance(one, Mapping))
     return None
 
 
-def frame(given: Mapping[str, Any]) -> Frame:
-    """A frame of 1.0's form, {act, slots: [[name, value]]}, with `request_slots` and `objects` where it has them."""
-    slots = frozenset(
-        f"{name}={canonical(one)}" for name, value in given.get("slots") or () for one in (value if isinstance(value, list) else [value])
-    )
+def frame(given: Mapping[str, Any], exact: bool = False) -> Frame:
+    """A frame of 1.0's form, {act, slots: [[name, value]]}, with `request_slots`, `objects` and `disambiguation_candidates` where it has them."""
+    pairs = given.get("slots") or ()
+    if exact:
+        slots = frozenset(f"{name}={_listed(value) if name == _LIST else value}" for name, value in pairs)
+    else:
+        slots = frozenset(f"{name}={canonical(one)}" for name, value in pairs for one in (value if isinstance(value, list) else [value]))
     requests = frozenset(str(name) for name in given.get("request_slots") or ())
-    return Frame(given.get("act"), slots, requests, frozenset(str(one) for one in given.get("objects") or ()))
+    return Frame(given.get("act"), slots, requests, ids(given.get("objects"), exact), ids(given.get(CANDIDATES), exact))
+
+
+def ids(given: Iterable[object] | None, exact: bool = False) -> frozenset[object]:
+    """Ids of objects for comparison."""
+    return frozenset(one if exact and isinstance(one, (int, float, str)) else str(one) for one in given or ())
+
+
+def _listed(value: Any) -> Any:
+    """The sizes that there are, which the published script compares as one list in any order; the text of a list is one, and any other text its only
+    element."""
+    if isinstance(value, str):
+        try:
+            value = list(ast.literal_eval(value.strip()))
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            value = [value]
+    return sorted(value, key=str) if isinstance(value, list) else value
 
 
 class _Files(NamedTuple):
@@ -92,13 +128,19 @@ class _Files(NamedTuple):
 
 
 class Gold:
-    """The suites of a gold, each read when it is asked for."""
+    """The suites of a gold, each read when it is asked for.
 
-    def __init__(self, path: str, split: str | None) -> None:
+    Args:
+        path: an output folder, a folder of SIMMC's files, or one file of dialogues.
+        split: the split; None is the first that is there.
+        exact: frames as the published scripts compare them.
+    """
+
+    def __init__(self, path: str, split: str | None, exact: bool = False) -> None:
         root = Path(path)
         if not root.exists():
             raise InputError(path, "does not exist", "check the path")
-        self.path = path
+        self.path, self.exact = path, exact
         order = [split] if split else ["test", "valid", "train", "mini"]
         if split is not None and split not in (*_SPLITS, HARD):
             raise InputError(path, f"has no split {split!r}", f"there are: {', '.join((*_SPLITS, HARD))}")
@@ -113,6 +155,9 @@ class Gold:
                 path, f"holds no dialogues of SIMMC of {split or 'any split'}: looked for {looked}", "name an output folder or the data's"
             )
         self._turns: dict[str, list[GoldTurn]] = {}
+        names = (one.name for files in self._files.values() for one in files.dialogues)
+        #: Whether it is 1.0, by the names of its files, which are those of a domain.
+        self.first_edition = any(match["domain"] for name in names if (match := _FILE.fullmatch(name)))
 
     def suites(self) -> list[str]:
         """The suites, the unperturbed one first."""
@@ -145,8 +190,18 @@ class Gold:
                     response = entry.get("system_transcript") or None
                     said.append(entry["transcript"])
                     candidates, right = pools.of(str(path), dialogue, name, number)
-                    yield GoldTurn(name, number, tuple(said), frames_of(entry), response, called.get((name, number)), candidates, right)
+                    frames, call = frames_of(entry, self.exact), called.get((name, number))
+                    yield GoldTurn(name, number, tuple(said), frames, response, call, candidates, right, *_doubts(entry))
                     said += [response] if response else []
+
+
+def _doubts(entry: Mapping[str, Any]) -> tuple[bool | None, bool]:
+    """Whether it has to be asked which object is meant, and whether the entry has the objects that may be; 2.0 has the first beside the labels of the
+    user's side, 2.1 both among them."""
+    annotated = entry.get("transcript_annotated")
+    inner = annotated if isinstance(annotated, Mapping) else {}
+    label = inner.get(_LABEL, entry.get(_LABEL))
+    return None if label is None else bool(label), isinstance(inner.get(CANDIDATES), list)
 
 
 def _found(root: Path, split: str) -> dict[str, _Files]:
