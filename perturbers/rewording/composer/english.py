@@ -172,6 +172,10 @@ def _with_details(turn: Draft, sentence: Sentence, informs: list[Part]) -> tuple
 #: What makes a wish a further one.
 _MORE = re.compile(r"\b(?:also|too|as well|next|after that)\b", re.IGNORECASE)
 _I = re.compile(r"I\b")
+#: What takes an offer by its name: "La Mimosa sounds good".
+_PICKED = re.compile(
+    r"\b(?:sounds?|good|great|fine|perfect|nice|works|take|go with|let'?s? ?(?:'s )?try|i(?: ?'ll|'d)? (?:like|love|prefer|choose))\b", re.IGNORECASE
+)
 #: Praise before a wish for something else.
 _PRAISED = re.compile(r"\b(?:sounds?|looks?|is|are|'s|seems?) (?:\w+ ){0,2}(?:good|great|nice|fine|ok|okay|cool)\b[^.?!]*\bbut\b", re.IGNORECASE)
 #: What was spoken of before is what the intent is about.
@@ -185,6 +189,12 @@ def _asked(turn: Draft) -> list[Sentence] | None:
     """What the turn asks for, and of what."""
     made: list[Sentence] = []
     for part in _subjects(turn):
+        if part.place.slot == "name" and turn.offered_name(part) and _PICKED.search(turn.text):
+            chosen = turn.worded("say", part, "choose")
+            if chosen is None:
+                return None
+            made.append(Sentence(chosen, (part,)))
+            continue
         text = turn.pick("about")
         if text is None:
             return None
@@ -280,12 +290,15 @@ def _domains(turn: Draft, goals: list[Sentence]) -> list[Sentence] | None:
             said = _own(turn, domain, informs, intends, towns)
         if said is None:
             return None
-        made += said
+        indifferent = []
         for part in careless:
             text = turn.pick("any", part.place) or turn.pick("any", Place("@any", ""))
             if text is None:
                 return None
-            made.append(Sentence(text, (part,)))
+            indifferent.append(Sentence(text, (part,)))
+        # What was asked for is answered first.
+        answers = bool(careless) and all(part.item.slot in found.asked for part in careless)
+        made += indifferent + said if answers else said + indifferent
     return made
 
 

@@ -64,7 +64,9 @@ _SELF = frozenset(("me", "myself", "just me", "just myself", "only me"))
 _CENTRES = frozenset(("centre", "center", "city centre", "city center", "town centre", "town center", "centre of town", "center of town"))
 _COMPASS = frozenset(["north", "south", "east", "west"])
 _PRICES = frozenset(["cheap", "moderate", "expensive", "inexpensive", "pricey", "affordable", "economical", "upscale"])
-_NO_CUISINE = frozenset(("gastropub", "steakhouse", "bistro", "pub", "unusual", "creative", "crossover", "canapes", "light bites"))
+_NO_CUISINE = frozenset(
+    ("gastropub", "steakhouse", "bistro", "pub", "unusual", "creative", "crossover", "canapes", "light bites", "afternoon tea", "fusion", "seafood")
+)
 _MASS = frozenset(("entertainment", "architecture", "sports", "multiple sports", "swimming", "nightlife", "boating", "architectural"))
 _PLURAL = re.compile(r"[a-z]{2,}(?<!s)s$")
 

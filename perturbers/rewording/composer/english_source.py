@@ -92,7 +92,22 @@ def unaccounted(context: Context, items: list[Item], used: set[int]) -> str | No
 
 def _careless(names: list[str], place: int) -> bool:
     """Whether an "any" stands for no preference: "any is fine", "any will do"."""
-    return place + 1 == len(names) or names[place + 1] in ("is", "one", "of", "will", "would", "works", "area", "day", "time", "type", "kind")
+    return place + 1 == len(names) or names[place + 1] in (
+        "is",
+        "one",
+        "of",
+        "place",
+        "restaurant",
+        "hotel",
+        "will",
+        "would",
+        "works",
+        "area",
+        "day",
+        "time",
+        "type",
+        "kind",
+    )
 
 
 def _accounted(context: Context, items: list[Item], used: set[int]) -> list[tuple[int, int]] | str:
