@@ -69,6 +69,22 @@ def test_actions(gold: Path) -> None:
     assert "action_perplexity" not in _scored(gold, [{"dialog_id": 7, "predictions": turns}])["metrics"]["action"]
 
 
+def test_arguments_by_the_published_script(gold: Path) -> None:
+    path = gold / "simmc2_dials_dstc10_devtest_api_calls.json"
+    document = json.loads(path.read_text("utf-8"))
+    document[0]["actions"][1]["action_supervision"]["args"] |= {"info": [], "focus": "x"}
+    path.write_text(json.dumps(document), "utf-8")
+    turns = [
+        {"turn_id": 0, "action": "Search", "attributes": {"color": ["red", "red", "green"], "type": "coat"}},
+        {"turn_id": 1, "action": "Search", "attributes": {}},
+    ]
+    # Of two colours one is found, two of three that are given are right; of the wrong action the empty argument counts, and not what is ignored.
+    colours = 2 * (2 / 3) * (1 / 2) / (2 / 3 + 1 / 2 + 1e-5)
+    found = _scored(gold, [{"dialog_id": 7, "predictions": turns}], official=True)["metrics"]["action"]
+    assert found["attribute_accuracy"] == pytest.approx((colours + 1 + 0 + 0) / 4, abs=1e-12)
+    assert _scored(gold, [{"dialog_id": 7, "predictions": turns}])["metrics"]["action"]["attribute_accuracy"] == pytest.approx((0.5 + 1 + 0) / 3)
+
+
 def test_states(gold: Path) -> None:
     states = [
         {"turn_id": 0, "frames": [{"act": "INFORM:GET", "slots": [["type", "coat"], ["price", "cheap"]]}]},

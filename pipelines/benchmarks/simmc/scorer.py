@@ -147,22 +147,25 @@ class SimmcScorer(Scorer):
         right = said.get("action") == call["action"]
         given = said.get("attributes") or {}
         scored = sum(self._alike(value, given.get(name)) for name, value in due.items()) if right else 0.0
-        row = {"calls": 1.0, "calls_right": float(right), "args": float(len(due)), "args_right": scored}
+        # Of a wrong action the published script counts arguments without a value too.
+        counted = due if right or not self.settings.official else args.keys() - _IGNORED
+        row = {"calls": 1.0, "calls_right": float(right), "args": float(len(counted)), "args_right": scored}
         log_prob = (said.get("action_log_prob") or {}).get(call["action"])
         return row | ({"log_prob": float(log_prob), "log_probs": 1.0} if log_prob is not None else {})
 
     def _alike(self, due: Any, said: Any) -> float:
         """How far a predicted argument is the right one: lists by their F1, all else by equality."""
+        exact = self.settings.official
         if not isinstance(due, list):
-            return float(said is not None and canonical(due) == canonical(said))
-        right = {canonical(one) for one in due}
-        found = {canonical(one) for one in (said if isinstance(said, list) else [] if said is None else [said])}
-        if right == found and not self.settings.official:
-            return 1.0
+            return float(said == due if exact else said is not None and canonical(due) == canonical(said))
+        given = said if isinstance(said, list) else [] if said is None else [said]
+        if exact:
+            # As often as they stand there, and as they are written.
+            precision, recall = _share(given, due), _share(due, given)
+            return 2 * precision * recall / (precision + recall + _LITTLE)
+        right, found = {canonical(one) for one in due}, {canonical(one) for one in given}
         both = len(right & found)
-        precision, recall = both / max(len(found), 1), both / max(len(right), 1)
-        little = _LITTLE if self.settings.official else 0.0
-        return 2 * precision * recall / (precision + recall + little) if both else 0.0
+        return 2 * both / (len(right) + len(found)) if both else 0.0
 
     def _rank(self, turn: GoldTurn, scores: Sequence[float] | None) -> dict[str, float]:
         assert turn.right is not None
@@ -254,6 +257,11 @@ def _state(due: Sequence[Frame], said: Sequence[Frame], first_edition: bool, mea
         row["act_slot"] += same
         row["joint"] += same and (first_edition or (right.requests == mine.requests and right.objects == mine.objects))
     return row
+
+
+def _share(some: Sequence[object], known: Sequence[object]) -> float:
+    """How many of some are among the known, 0 of none."""
+    return sum(one in known for one in some) / len(some) if some else 0.0
 
 
 def _ambiguous(due: frozenset[object], said: frozenset[object]) -> dict[str, float]:
