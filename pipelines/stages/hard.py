@@ -6,11 +6,13 @@ A record is judged where it was made (`JudgeTest`), and waits; the verdicts of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import msgspec
+from dialmill.perturbers.core.surfaces import kind_of, number_word
 from dialmill.pipelines.baselines.ontology import canonical
 from dialmill.pipelines.baselines.panel.choice import Unit, check, hardest, scores
 from dialmill.pipelines.baselines.panel.panel import Missed, Panel, Verdict, unit_id
@@ -224,8 +226,12 @@ def _before(record: Dialogue, number: int) -> Sequence[Turn]:
 
 def _explained(record: Dialogue, turn: Turn, domain: str, slot: str, values: Sequence[str], before: Sequence[Turn]) -> str:
     """ ", which ...," for a value that is lost, misspelled, offered by the system, or in none of both turns; "" for one that is plainly said."""
+    if all(kind_of(slot, value) == "dontcare" for value in values):
+        return ""  # no preference is said in many words, and spans of it are no spelling of a value
     spans = [span for span in turn.spans if (span.domain, span.slot) == (domain, slot)]
     for span in spans:
+        if span.status == "lost" and any(_shows(turn.utterance, value) for value in values):
+            return ""  # other words of the turn still say it
         if span.status == "lost":
             return ", which the perturbed turn no longer shows,"
         if span.status == "changed":
@@ -238,6 +244,15 @@ def _explained(record: Dialogue, turn: Turn, domain: str, slot: str, values: Seq
     if any(value.lower() in one.utterance.lower() for one in before if one.speaker == "system" for value in values):
         return ", which the system named and the user doesn't,"
     return ", which neither turn spells,"
+
+
+def _shows(text: str, value: str) -> bool:
+    """Whether a text has a value, or its number, in figures or in words."""
+    spelt = number_word(int(value)) if value.isdecimal() and int(value) < 60 else value.lower()
+    return value.lower() in text.lower() or spelt in _WORDS.findall(text.lower())
+
+
+_WORDS = re.compile(r"\w+")
 
 
 def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
