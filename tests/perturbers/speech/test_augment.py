@@ -131,7 +131,7 @@ def test_digest_has_every_parameter(package: None, tmp_path: Path) -> None:
         ("- Gain: [1]", "entry 1: expected a transform's name"),
         ("- Gain\n- {Gain: {most: 2}}", "Gain has no parameter 'most'; its parameters are: least, p"),
         ("- Gain: {least: x}", "Gain refuses .*its parameters are: least, p"),
-        ("a: [", "neither YAML nor JSON"),
+        ("a: [", "is not YAML"),
         ("Mp3", "needs a package that is not installed: No module named 'mp3'"),
     ],
 )
