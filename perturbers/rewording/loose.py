@@ -22,6 +22,8 @@ _TRIES, _TAILED = 4, 0.4
 _CONCLUDES = frozenset(["and", "so", "mind:", "honest,", "short,", "idea,", "know,", "truth,"])
 #: Where a wish stands: at the beginning of a dialogue, as an answer, in a dialogue that has begun.
 _WISHES = frozenset(["wish", "answer", "further"])
+#: First words of a wish that asks and doesn't order.
+_ASKING = frozenset(["can", "could", "would", "will", "may"])
 _DENIES = re.compile(r"\b(?:not|no|never|dont|wont)\b|n['’ ]t\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?<=[.?!])\s+")
 _WORD = re.compile(r"[a-z']+")
@@ -83,9 +85,8 @@ def wordier(view: View, said: str, rng: Rng, before: str = "") -> Iterator[Turn]
     if text.rstrip()[-1:] not in ".?!" and style.capitals:
         closes = ""
     if _DENIES.search(text):
-        opens, closes = (
-            kind if kind in ("question", "problem") else "" for kind in (opens, closes)
-        )  # who wants something not to be done asks for no help
+        # Who wants something not to be done asks for no help.
+        opens, closes = (kind if kind in ("question", "problem") else "" for kind in (opens, closes))
     hedged = opens
     if opens == "wish" and before:
         hedged = "answer" if before.rstrip().endswith("?") else "further"
@@ -138,6 +139,8 @@ def _before(kind: str, first: str, lowered: bool, rng: Rng) -> str:
     asides = tuple(words for words in table.get(("aside", kind), ()) if states or kind != "wish" or "help" in words)
     # "... and could you", "... so find me": a conclusion goes on into a statement alone.
     hedges = [words for words in table.get(("hedge", kind), ()) if states or kind not in _WISHES or words.rpartition(" ")[2] not in _CONCLUDES]
+    if kind in _WISHES and not states and first.lower() not in _ASKING:
+        hedges = [words for words in hedges if not words.endswith(" but")]  # "sorry to bother you, but book me a room" orders and excuses at once
     if kind == "answer" and not states:
         hedges = [words for words in hedges if words.startswith("let me")]  # an order that answers is given after a moment's thought, and no more
     chosen = hedges if hedges and goes_on and (not asides or rng.chance(0.8)) else asides

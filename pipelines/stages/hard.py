@@ -80,9 +80,9 @@ class JudgeTest(Stage):
             halves = learned.panel.halves
             clean = {one.turn: one for one in learned.panel.judge(models, standard, turns)} if halves else {}
             for record in element.records:
-                if not learned.panel.halves:
+                if not halves:
                     clean, turns = {}, self.benchmark.judged_turns(record, self.recipe, self.seed)
-                same = learned.panel.halves and record.turns == standard.turns
+                same = halves and record.turns == standard.turns
                 own = list(clean.values()) if same else learned.panel.judge(models, record, turns)
                 verdicts.append(own)
                 for one in own:
@@ -248,8 +248,11 @@ def _explained(record: Dialogue, turn: Turn, domain: str, slot: str, values: Seq
 
 def _shows(text: str, value: str) -> bool:
     """Whether a text has a value, or its number, in figures or in words."""
-    spelt = number_word(int(value)) if value.isdecimal() and int(value) < 60 else value.lower()
-    return value.lower() in text.lower() or spelt in _WORDS.findall(text.lower())
+    low = text.lower()
+    if not value.isdecimal():
+        return value.lower() in low
+    words = _WORDS.findall(low)  # the 1 of "15:15" is none
+    return value in words or (int(value) < 60 and number_word(int(value)) in words)
 
 
 _WORDS = re.compile(r"\w+")
