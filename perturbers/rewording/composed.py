@@ -36,15 +36,18 @@ class Composing:
         clauses: "split", the half of the clauses that belongs to the dialogue's split; "all", "train" or "test".
         key: what the choice of a voice comes from (seed, step).
         variant: its number.
+        weights: which clauses are likelier (`composer.familiar`).
     """
 
-    def __init__(self, dialogue: Dialogue, style: str, voice: str, clauses: str, key: tuple[object, ...], variant: int) -> None:
+    def __init__(
+        self, dialogue: Dialogue, style: str, voice: str, clauses: str, key: tuple[object, ...], variant: int, weights: bank.Weights | None = None
+    ) -> None:
         self._dialogue, self._style = dialogue, style
         half = _HALVES.get(dialogue.split or "", "test") if clauses == "split" else "" if clauses == "all" else clauses
         if not voice:
             order = bank.voices_in_order((*key, dialogue.source_id))
             voice = order[variant % len(order)]
-        self._who = speaker(dialogue.language, voice, half) if dialogue.language in ("en", "zh") else None
+        self._who = speaker(dialogue.language, voice, half, weights=weights) if dialogue.language in ("en", "zh") else None
         self._people = people_of(dialogue)
 
     def turn(self, view: View, place: int, rng: Rng, fits: Callable[[Turn], bool]) -> Turn | Refusal:

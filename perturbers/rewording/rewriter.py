@@ -20,6 +20,8 @@ from dialmill.perturbers.core.surfaces import slot_name
 from dialmill.perturbers.core.values import Locator, View
 from dialmill.perturbers.rewording import by_model, llm, telling
 from dialmill.perturbers.rewording.composed import Composing
+from dialmill.perturbers.rewording.composer import familiar
+from dialmill.perturbers.rewording.composer.familiar import FamiliarPool
 from dialmill.perturbers.rewording.composer.plan import Refusal
 from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, donors_of_file, fill, fingerprint, gap_edits, opened, speaks_plainly
 from dialmill.perturbers.rewording.task import Proposal, Task
@@ -118,6 +120,7 @@ class Rewriter(Perturber):
         ),
     ] = "all"
     pool: PoolFile | None = state(default=None)
+    familiar: PoolFile | None = state(default=None)
 
     renamed: ClassVar[Mapping[str, str]] = {"twins_from": "donors_from", "engine=twins": "engine=donors"}
     #: The instruction for a language model.
@@ -132,10 +135,12 @@ class Rewriter(Perturber):
 
     @property
     def pools(self) -> tuple[PoolRequest, ...]:
-        return (PoolRequest(DonorPool(), self.donors_from),) if self.engine in _DONORS else ()
+        donors = (PoolRequest(DonorPool(), self.donors_from),) if self.engine in _DONORS else ()
+        return (*donors, PoolRequest(FamiliarPool(), self.donors_from)) if self.engine == "compose" else donors
 
     def with_pools(self: S, pools: Mapping[tuple[str, str], PoolFile]) -> S:
-        return replace(self, pool=pools.get((DonorPool.name, self.donors_from)))
+        source = self.donors_from
+        return replace(self, pool=pools.get((DonorPool.name, source)), familiar=pools.get((FamiliarPool.name, source)))
 
     def _find_donors(self) -> Donors | None:
         if self.engine not in _DONORS:
@@ -163,7 +168,8 @@ class Rewriter(Perturber):
             by_model.prefetch(self.model, self.prompt or self.instruction, [job.task(place) for place in job.users])
         composing = None
         if self.engine == "compose":
-            composing = Composing(dialogue, self.style, self.voice, self.clauses, (seed, self.step), variant_of(variant))
+            weights = None if self.familiar is None else familiar.opened(self.familiar, dialogue.language)
+            composing = Composing(dialogue, self.style, self.voice, self.clauses, (seed, self.step), variant_of(variant), weights)
         turns: list[Turn] = []
         skipped: list[SkippedTurn] = []
         reasons: list[str] = []

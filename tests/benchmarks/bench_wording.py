@@ -27,6 +27,7 @@ from dialmill.perturbers import parse
 from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import Locator
+from dialmill.perturbers.rewording.composer.familiar import FamiliarPool
 from dialmill.perturbers.rewording.donors import DonorPool
 from dialmill.perturbers.rewording.rewriter import Rewriter, words
 from dialmill.pipelines.baselines.linear import context_features
@@ -250,7 +251,7 @@ def main() -> None:
     test, train = every[: options.test], every[options.test :]
     reference = Reference(train)
     tracker, classifier = Tracker.train(train, every[0].language), ActClassifier(train)
-    pool = PoolFile.of_dialogues(DonorPool(), train)
+    pool, familiar = PoolFile.of_dialogues(DonorPool(), train), PoolFile.of_dialogues(FamiliarPool(), train)
     standard = tracked(tracker, test), classified(classifier, test)
     rows: dict[str, dict[str, Any]] = {"standard": figures(test, test, reference)}
     rows["standard"] |= {"JGA": 100 * sum(standard[0].right) / sum(standard[0].turns), "acts": 100 * sum(standard[1].right) / sum(standard[1].turns)}
@@ -260,7 +261,7 @@ def main() -> None:
         for engine in ENGINES:
             perturber = parse(f"{kind}:engine={engine}").perturber
             assert isinstance(perturber, Rewriter)
-            perturber = perturber.with_pools({(DonorPool.name, "input"): pool})
+            perturber = perturber.with_pools({(DonorPool.name, "input"): pool, (FamiliarPool.name, "input"): familiar})
             for one in test[:20]:
                 Locator(one), perturber.perturb(one, options.seed + 1)  # caches and banks are loaded
             begun = time.process_time()

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from dialmill.perturbers.core.rng import Rng, key_number
 
@@ -107,6 +107,13 @@ class Bank:
         return {clause.key: clause for found in self.sections.values() for clause in found}
 
 
+class Weights(Protocol):
+    """What a corpus has to say of clauses (`familiar.Familiar`)."""
+
+    def weight(self, clause: Clause) -> int:
+        """How likely a clause is beside the others of its section, 1 and more."""
+
+
 class Speaker:
     """Who speaks: draws clauses of one voice and one half, none twice in a dialogue while there are others.
 
@@ -115,10 +122,11 @@ class Speaker:
         voice: a name of `SHARES`.
         half: "train", "test", or "" for both.
         facts: what holds of the dialogue ("one" speaker alone, "many"), added to each clause's facts.
+        weights: which clauses are likelier; None: all alike.
     """
 
-    def __init__(self, bank: Bank, voice: str = "plain", half: str = "", facts: frozenset[str] = frozenset()) -> None:
-        self.bank, self.voice, self.half, self.facts = bank, voice, half, facts
+    def __init__(self, bank: Bank, voice: str = "plain", half: str = "", facts: frozenset[str] = frozenset(), weights: Weights | None = None) -> None:
+        self.bank, self.voice, self.half, self.facts, self._weights = bank, voice, half, facts, weights
         self._said: dict[int, int] = {}
 
     def options(
@@ -134,14 +142,15 @@ class Speaker:
         return self.choose(rng, self.options(kind, domain, slot, value, tag, facts))
 
     def choose(self, rng: Rng, options: list[Clause]) -> Clause | None:
-        """One of some clauses, those of the own voice more likely; one said before only where all were."""
+        """One of some clauses, those of the own voice and unusual ones more likely; one said before only where all were."""
         said = self._said
         least = min((said.get(clause.key, 0) for clause in options), default=0)
         fresh = [clause for clause in options if said.get(clause.key, 0) == least]
         if not fresh:
             return None
         total = 0.0
-        cumulative = [total := total + (_OWN if clause.voices else 1.0) for clause in fresh]
+        weights = self._weights
+        cumulative = [total := total + (_OWN if clause.voices else 1.0) * (1 if weights is None else weights.weight(clause)) for clause in fresh]
         return rng.weighted(fresh, cumulative)
 
     def say(self, *keys: int) -> None:

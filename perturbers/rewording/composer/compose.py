@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.composer import certificate
-from dialmill.perturbers.rewording.composer.bank import SHARES, Speaker, load
+from dialmill.perturbers.rewording.composer.bank import SHARES, Speaker, Weights, load
 from dialmill.perturbers.rewording.composer.plan import STYLES, Composed, Context, Plan, Refusal
 
 #: How often a turn is composed anew when its text isn't certified.
@@ -38,8 +38,8 @@ def _language(name: str) -> Language | None:
     return None
 
 
-def speaker(language: str, voice: str = "plain", half: str = "", facts: frozenset[str] = frozenset()) -> Speaker:
-    """Who says all composed turns of one variant of a dialogue.
+def speaker(language: str, voice: str = "plain", half: str = "", facts: frozenset[str] = frozenset(), weights: Weights | None = None) -> Speaker:
+    """Who says all composed turns of one variant of a dialogue; `weights` say which clauses are likelier.
 
     Raises:
         ValueError: an unknown voice or half.
@@ -48,7 +48,7 @@ def speaker(language: str, voice: str = "plain", half: str = "", facts: frozense
         raise ValueError(f"voice must be one of {', '.join(SHARES)}, not {voice!r}")
     if half not in ("", "train", "test"):
         raise ValueError(f"half must be train, test, or empty for both, not {half!r}")
-    return Speaker(load(language), voice, half, facts)
+    return Speaker(load(language), voice, half, facts, weights)
 
 
 def plan_of(context: Context) -> Plan | Refusal:
