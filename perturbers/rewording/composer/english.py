@@ -84,6 +84,9 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
 _CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
 
 
+_NO = re.compile(r"\s*(?:no|nope|nah)\b", re.IGNORECASE)
+#: Who begins so takes up what the system proposes, and is not sorry for what it lacks.
+_AGREED = re.compile(r"\s*(?:sure|ok|okay|yes|yeah|great|good|fine|all ?right|sounds)\b", re.IGNORECASE)
 #: A proposal that is refused because it doesn't suit.
 _UNFIT = re.compile(r"\b(?:not|n t|wont|won t) (?:do|work|suit|fit|be (?:good|possible|ok|okay|fine))\b|\bis n?o?t? ?(?:good|okay)\b")
 
@@ -99,6 +102,8 @@ def _plain(turn: Draft, kinds: set[str]) -> list[str] | None:
             made.append("yes")
         if "no" in kinds and _declines(turn):
             made += ["nofull", "thank"]
+        elif ends and _NO.match(turn.text) and _declines(turn) and _asks_for_yes(turn):
+            made += ["nofull", "thankend"]
         else:
             made.append("thankend" if ends else "thankmeh" if turn.plan.failed else "thank")
         return made + (["bye"] if "bye" in kinds else [])
@@ -122,7 +127,7 @@ def _opening(turn: Draft, kinds: set[str]) -> list[str]:
         made += [] if "goal" in kinds or turn.context.first else ["yes"]
     elif "no" in kinds:
         made.append("no")
-    elif found.failed and not turn.context.partial and any(item.kind == "inform" for item in found.items):
+    elif found.failed and not turn.context.partial and not _AGREED.match(turn.text) and any(item.kind == "inform" for item in found.items):
         if turn.style != "less" and rng.chance(0.5):
             made.append("change")
     elif "ack" in kinds and not turn.context.first and not kinds & {"select", "right", "declinebook", "alts"}:
@@ -177,7 +182,11 @@ _PICKED = re.compile(
     r"\b(?:sounds?|good|great|fine|perfect|nice|works|take|go with|let'?s? ?(?:'s )?try|i(?: ?'ll|'d)? (?:like|love|prefer|choose))\b", re.IGNORECASE
 )
 #: Praise before a wish for something else.
-_PRAISED = re.compile(r"\b(?:sounds?|looks?|is|are|'s|seems?) (?:\w+ ){0,2}(?:good|great|nice|fine|ok|okay|cool)\b[^.?!]*\bbut\b", re.IGNORECASE)
+_PRAISED = re.compile(
+    r"\b(?:(?:sounds?|looks?|is|are|'s|seems?) (?:\w+ ){0,2}(?:good|great|nice|fine|ok|okay|cool)"
+    r"|i (?:do |really )?(?:like|love) (?:it|this|that))\b[^.?!]*\bbut\b",
+    re.IGNORECASE,
+)
 #: What was spoken of before is what the intent is about.
 _THERE = re.compile(r"\b(?:at|for|in|with) (?:that|it)\b|\bthere\b|\b(?:that|this) (?:hotel|restaurant|place|one|property|house)\b", re.IGNORECASE)
 #: Where details go in a sentence that ends with its verb phrase.
@@ -235,6 +244,12 @@ def _closing(turn: Draft, kinds: set[str]) -> list[Sentence] | None:
         made += ended
     bye = turn.said(["bye"] if "bye" in kinds else [])
     return None if bye is None else made + bye
+
+
+def _asks_for_yes(turn: Draft) -> bool:
+    """Whether the turn before ends with a question that a "no" at the beginning answers: "Shall I book it?" "No thanks, that's all."."""
+    before = turn.context.before
+    return before is not None and before.utterance.rstrip().endswith("?")
 
 
 def _declines(turn: Draft) -> bool:

@@ -143,6 +143,10 @@ _ASKS = re.compile(
     r"|\b(?:address|number|recommend|suggest|find|give|send|tell|looking|search)\b"
     r"|\b(?:info|information) (?:on|of|about|for)\b"
 )
+_ONE_IN_MIND = re.compile(
+    r"\b(?:a|one|this) (?:certain|particular|specific) (?:hotel|restaurant|attraction|place|museum|train|college|one|guest\s?house|park)\b"
+)
+_EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
 _GENERAL = frozenset({"thank", "bye", "greet"})
 
 
@@ -179,6 +183,10 @@ def plan(context: Context) -> Plan | Refusal:
         return Refusal("unlabelled: request")
     if any(item.kind == "request" for item in settled) and "?" not in turn.utterance and (_ALL_SAID.search(text) or _THANKED.search(text)):
         return Refusal("unlabelled: all")
+    if _ONE_IN_MIND.search(text) and not any(item.slot.endswith("name") for item in settled):
+        return Refusal("unlabelled: certain")  # one place that isn't named yet, and no look round
+    if _EXACT.search(text):
+        return Refusal("unlabelled: exact")  # asked again, since the answer was a rough one
     items = [_whole(context, item) for item in settled]
     problem = unaccounted(context, items, used) or misplaced(context, items) or beyond(context, items)
     return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed(before), booked)
