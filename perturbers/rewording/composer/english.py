@@ -84,6 +84,7 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
 _CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
 
 
+_YES = re.compile(r"\s*(?:yes|yeah|yep|yup|sure|absolutely|definitely)\b", re.IGNORECASE)
 _NO = re.compile(r"\s*(?:no|nope|nah)\b", re.IGNORECASE)
 #: Who begins so takes up what the system proposes, and is not sorry for what it lacks.
 _AGREED = re.compile(r"\s*(?:sure|ok|okay|yes|yeah|great|good|fine|all ?right|sounds)\b", re.IGNORECASE)
@@ -98,8 +99,8 @@ def _plain(turn: Draft, kinds: set[str]) -> list[str] | None:
         made.append("ack")
     ends = bool(kinds & {"end", "no"})
     if "thank" in kinds:
-        if "yes" in kinds:
-            made.append("yes")
+        if "yes" in kinds and (_declines(turn) or _YES.match(turn.text)):
+            made.append("yes")  # "sounds good" to the question whether there is more is no yes to it
         if "no" in kinds and _declines(turn):
             made += ["nofull", "thank"]
         elif ends and _NO.match(turn.text) and _declines(turn) and _asks_for_yes(turn):

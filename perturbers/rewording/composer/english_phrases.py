@@ -122,6 +122,10 @@ _SHAPES = {
 _TIMES = frozenset(["leaveat", "arriveby", "book time", "@time"])
 #: What makes a time a rough one, and where the text says so.
 _ABOUT = re.compile(r"(?<!how )(?<!what )\b(?:around|about|approximately|roughly)(?: the)? $", re.IGNORECASE)
+#: "Arrive at 13:45" is no deadline.
+_AT = re.compile(r"\bat $", re.IGNORECASE)
+_BY = re.compile(r"\bby (?=\{v)", re.IGNORECASE)
+_DEADLINE = re.compile(r"\b(?:late|later|latest|make it by)\b")
 _ROUGHLY = re.compile(r"(?:(?<=by )|(?<=after )|(?<=at ))?(?:around )?\{v\}")
 #: Words of a question for the kind of something.
 _SORT = frozenset(["kind", "type", "sort", "category", "genre", "subcategory"])
@@ -153,6 +157,10 @@ _SINGULAR_FRAME = re.compile(
     r"(?:\b[Ii]s|\b[Tt]here's|\b[Ii]t's|\bbe|\bwas|\b[Ii]s there|'d be|it'd be) (?:still )?\{NP\}|\{NP\}(?:'s| is\b)|make that \{NP\}", re.IGNORECASE
 )
 _MIDDLE = re.compile(r"\{(?:NP|B)\}(?=[^.?!]*\w)")
+
+
+def _at(match: re.Match[str]) -> str:
+    return "At " if match[0][0] == "B" else "at "
 
 
 @lru_cache(maxsize=1 << 14)
@@ -297,6 +305,8 @@ class Draft:
         facts = _facts(place.name, surface) if item.shown else frozenset()
         if place.slot == "leaveat" and _AFTER.search(self.text):
             facts |= {"aft"}
+        if place.slot == "arriveby" and item.shown and _AT.search(self.text[max(0, item.start - 4) : item.start]):
+            facts |= {"att"}
         if place.name in _TIMES and _ABOUT.search(self.text[max(0, item.start - 12) : item.start]):
             facts |= {"abt"}
         if place.domain in ("@city", "@place") and item.shown:
@@ -341,16 +351,20 @@ class Draft:
             options = [clause for clause in options if "{v} of" not in clause.text and "{v} side" not in clause.text]
         if part.surface.lower().startswith("the "):
             options = [clause for clause in options if "the {v}" not in clause.text.lower()]
-        if part.place.slot == "pricerange" and self.asks_price:
+        if part.place.slot == "pricerange" and (self.asks_price or (kind != "key" and part.surface.lower() == "moderate" and "price" in self.names)):
             options = [clause for clause in options if "price" in clause.text.lower()]
         if part.place.slot == "area" and self.asks_area:
             options = [clause for clause in options if _AREA.search(clause.text)]
         if kind != "key" and self.writing.capitals and part.surface[:1].islower():
             # A value is shown as it stands: better not where a capital is due.
             options = [clause for clause in options if not clause.text.startswith("{v")] or options
+        if "att" in part.facts:
+            options = [clause for clause in options if not _DEADLINE.search(clause.text)] or options
         text = self.take(options)
         if text is None:
             return None
+        if "att" in part.facts:
+            text = _BY.sub(_at, text)
         if kind in _ANSWERS and part.place == Place("attraction", "type") and {"sg"} <= part.facts and "a~ {v}" not in text and ": {v}" not in text:
             text = text.replace("{v}", "a~ {v}")
         return self.fill(text, part)

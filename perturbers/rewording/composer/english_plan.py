@@ -146,6 +146,7 @@ _ASKS = re.compile(
 _ONE_IN_MIND = re.compile(
     r"\b(?:a|one|this) (?:certain|particular|specific) (?:hotel|restaurant|attraction|place|museum|train|college|one|guest\s?house|park)\b"
 )
+_HINDERED = re.compile(r"\b(?:available|busy|can(?: ?not| n t| ?t)|unable|be late|too (?:late|early|far|expensive|much|soon))\b")
 _EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
 _GENERAL = frozenset({"thank", "bye", "greet"})
 
@@ -185,6 +186,11 @@ def plan(context: Context) -> Plan | Refusal:
         return Refusal("unlabelled: all")
     if _ONE_IN_MIND.search(text) and not any(item.slot.endswith("name") for item in settled):
         return Refusal("unlabelled: certain")  # one place that isn't named yet, and no look round
+    kinds = {item.kind for item in settled}
+    if "instead" in names and "goal" in kinds:
+        return Refusal("unlabelled: instead")
+    if kinds & {"no", "declineintent"} and kinds <= _CONTENTLESS | {"declineintent"} and _HINDERED.search(text):
+        return Refusal("unlabelled: why")  # a no with its reason
     if _EXACT.search(text):
         return Refusal("unlabelled: exact")  # asked again, since the answer was a rough one
     items = [_whole(context, item) for item in settled]

@@ -154,7 +154,8 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
     short = _words([sentence.text for sentence in made]) < _LONGER * _words([turn.text])
     answers = not turn.context.first and all(part.item.slot in turn.plan.asked for part in informs)
     settled = any(item.kind in ("no", "right", "declinebook", "declineintent", "select", "alts") for item in turn.plan.items)
-    if informs and not answers and not settled and (not reasons or short or rng.chance(0.25)):
+    books = bool(informs) and all(part.place.slot.startswith("book ") for part in informs)  # all that leads up to it was said before
+    if informs and not answers and not settled and (not reasons or (not books and (short or rng.chance(0.25)))):
         told = [item.domain for item in turn.plan.items if item.kind in ("inform", "intent", "goal")]
         domain = told[0] if told else informs[0].place.domain
         first = "first" if turn.context.first else ""
