@@ -101,14 +101,23 @@ class Reference:
 
 
 @lru_cache(maxsize=4)
-def _frames(language: str) -> frozenset[str]:
-    return frozenset(word for _, words in rows(language, "near_copy") for word in words.split())
+def _frames(language: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of the list, and those of its first line, courtesy."""
+    lines = [frozenset(words.split()) for _, words in rows(language, "near_copy")]
+    return frozenset().union(*lines), lines[0]
 
 
 def near_copy(words: Sequence[str], source: Sequence[str], language: str) -> bool:
-    """Whether two turns have the same words, in any order, once the shipped list of frames and particles is taken out."""
-    frames = _frames(language)
-    return sorted(word for word in words if word not in frames) == sorted(word for word in source if word not in frames)
+    """Whether two turns have the same words, in any order, once the shipped list of frames and particles is taken out.
+
+    Of turns that say nothing else, thanks and greetings, the words of courtesy are compared, "thanks" as "thank": 多谢 says
+    as much as 谢谢 in another word.
+    """
+    frames, courtesy = _frames(language)
+    one, other = ([word for word in some if word not in frames] for some in (words, source))
+    if not one and not other:
+        one, other = ([word.removesuffix("s") for word in some if word in courtesy] for some in (words, source))
+    return sorted(one) == sorted(other)
 
 
 def measure(text: str, source: str, language: str, reference: Reference) -> Figures:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dialmill.perturbers.core.difficulty import near_copy, token_list
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.rewriter import Proposal, Rewriter, Task, bare_words, borrow_wording, words
 from dialmill.perturbers.rewording.rewriting import Omissions
@@ -19,11 +21,19 @@ _RATES = (0.75, 1.0)
 _ENOUGH = 0.87
 #: A donor is taken up to this ratio.
 _SHORT = 0.75
+#: A turn in the source's own words, frames apart, is worth having where it is this short: "I will need four tickets please" as "four tickets".
+_HALF = 0.5
+
+_SIGNS = re.compile(r"[，。！？；,;!?]|\.(?!\d)")
 
 
 @dataclass(frozen=True)
 class Simplification(Rewriter):
-    """The same in fewer words: another user's short wording of the same, or the turn without the words that it can do without."""
+    """The same in fewer words: composed tersely, another user's short wording of the same, or the turn without the words that it can do without.
+
+    What only leaves out frames ("could you please") and says the rest in the same words is no simpler: such a turn stays as it was, unless the
+    composer leaves out more than half of it.
+    """
 
     name: ClassVar[str] = "simplification"
     version: ClassVar[int] = 3
@@ -32,12 +42,16 @@ class Simplification(Rewriter):
 
     def fits(self, text: str, language: str, turn: Turn) -> bool:
         before, after = bare_words(text, language, turn)
+        if _near(text, language, turn):
+            return any(act.slot for act in turn.acts) and len(after) < _HALF * len(before)
         return len(after) <= _MOST * len(before)
 
     def proposals(self, task: Task, rng: Rng) -> Iterator[Proposal]:
         size = len(task.words)
         held: list[Proposal] = []
         for proposal in self._shorter(task, rng):
+            if _near(task.text, task.view.language, proposal.turn) or (proposal.origin == "rules" and _hollow(task, proposal.turn)):
+                continue
             length = len(words(proposal.turn.utterance, task.view.language))
             if length <= _ENOUGH * size:
                 yield proposal
@@ -59,3 +73,22 @@ class Simplification(Rewriter):
         omissions = Omissions(task.text, task.analysis.parts, task.view.language)
         for rate in _RATES:
             yield Proposal(apply_edits(turn, omissions.draw(rate, rng)), "rules")
+
+
+def _near(text: str, language: str, turn: Turn) -> bool:
+    """Whether a turn says its source's own words again, frames and particles apart."""
+    return near_copy(token_list(turn.utterance, language), token_list(text, language), language)
+
+
+def _hollow(task: Task, turn: Turn) -> bool:
+    """Whether of a clause behind the first nothing but frames is left ("..., one?", "...。找。"), which says nothing any more."""
+    language, said = task.view.language, set(_clauses(task.text))
+    return any(_frames_alone(clause, language) for clause in _clauses(turn.utterance)[1:] if clause not in said)
+
+
+def _clauses(text: str) -> list[str]:
+    return [clause for clause in (part.strip() for part in _SIGNS.split(text)) if clause]
+
+
+def _frames_alone(clause: str, language: str) -> bool:
+    return near_copy(token_list(clause, language), (), language)

@@ -6,8 +6,9 @@ Dialogues are held out by a hash of their ids; the rest are "train": the referen
 classifier (one averaged perceptron for each act, domain and slot, over the grams of the turn and the system turn before), and what lends donors.
 Side by side stand the standard turns, donors, compose, and people's paraphrases where a file has them (JSONL: source_id, turn, text).
 
-Novelty: the share of an utterance's word bigrams, trigrams and words (letters and digits, in lower case; characters for Chinese) that no user turn of
-train has, over the changed turns and over the whole suite. Near-copy: the same words as the source after frames and particles (`FRAMES`) are removed.
+Novelty: the share of an utterance's word bigrams, trigrams and words (letters and digits, in lower case; jieba's words for Chinese) that no user turn
+of train has, over the changed turns and over the whole suite. Near-copy: the same words as the source after frames and particles are removed
+(`dialmill.perturbers.core.difficulty.near_copy`, by the lists that come along).
 Shared: the text is that of another composed turn of the suite, turns of up to three words and turns of thanks apart. Drops are in points against
 standard, with 95 % intervals by bootstrap over dialogues. Speed is CPU time over that of donors, in one run.
 """
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from dialmill.perturbers import parse
+from dialmill.perturbers.core.difficulty import near_copy, token_list
 from dialmill.perturbers.core.pools import PoolFile
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import Locator
@@ -42,11 +44,6 @@ from tests.pipelines.source_tools import read_paths
 KINDS = ("paraphrase", "simplification", "verbosity")
 ENGINES = ("donors", "compose")
 SAMPLES = 1000
-#: Frames and particles: what two wordings may differ in and still be copies of each other.
-_FRAMES_EN = """i a an the to for of in on at and or is are be am do does can could would will shall like want need please thanks thank
-you me my we us it that this there some any have has had get got find looking look help m s d ll ve re t n also
-just so well okay ok yes yeah no hi hello what"""
-FRAMES = frozenset(_FRAMES_EN.split()) | frozenset("的了吗呢吧啊呀哦嗯请我你您帮想要一下个好是有这那")
 #: Epochs of the act classifier.
 EPOCHS = 5
 
@@ -60,7 +57,7 @@ def turns_of(dialogues: Iterable[Dialogue]) -> list[tuple[Dialogue, int, Turn]]:
 
 def ngrams(text: str, language: str, size: int) -> list[tuple[str, ...]]:
     """The runs of `size` words of a text."""
-    units = words(text, language)
+    units = token_list(text, language) if language == "zh" else words(text, language)
     return [tuple(units[at : at + size]) for at in range(len(units) - size + 1)]
 
 
@@ -164,9 +161,9 @@ def drop(before: Right, after: Right, seed: int) -> tuple[float, float, float]:
     return 100 * (sum(before.right) - sum(after.right)) / max(sum(before.turns), 1), low, high
 
 
-def core(text: str, language: str) -> list[str]:
-    """A text's words without frames and particles, sorted."""
-    return sorted(word for word in words(text, language) if word not in FRAMES)
+def copied(old: Turn, new: Turn, language: str) -> bool:
+    """Whether a turn says the source's own words again, frames and particles apart."""
+    return near_copy(token_list(new.utterance, language), token_list(old.utterance, language), language)
 
 
 def figures(sources: Sequence[Dialogue], made: Sequence[Dialogue], reference: Reference) -> dict[str, float]:
@@ -181,8 +178,8 @@ def figures(sources: Sequence[Dialogue], made: Sequence[Dialogue], reference: Re
     by_place = [(one, turn) for one in made for turn in one.turns if (one.dialogue_id, turn.turn) in composed]
     content = [turn.utterance for _, turn in by_place if len(words(turn.utterance, language)) > 3 and not _thanks(turn)]
     said = Counter(content)
-    near = [core(old.utterance, language) == core(new.utterance, language) for old, new in pairs]
-    near_changed = [core(old.utterance, language) == core(new.utterance, language) for old, new in changed]
+    near = [copied(old, new, language) for old, new in pairs]
+    near_changed = [copied(old, new, language) for old, new in changed]
     result = {
         "changed": len(changed) / len(pairs),
         "changed, of turns with acts": sum(o.utterance != n.utterance for o, n in acted) / max(len(acted), 1),

@@ -196,3 +196,42 @@ def test_no_blank_is_left_behind_a_dropped_last_sentence() -> None:
     for text, tail in (("I need a hotel in the east .   Can you help me ?", ""), ("I need a hotel in the east . Can you help me ? ", " ")):
         made = {one(text, *inform("hotel", area="east"), perturber=Simplification(), seed=seed) for seed in range(8)}
         assert all(short[len(short.rstrip()) :] in ("", tail) for short in made), made
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Could you give me the address please?"),
+        ("en", "Yes , that would be fine . Is there a table available ?"),
+        ("zh", "好的，那就推荐一个景点吧。"),
+        ("zh", "那座椅加热总该有了吧。"),
+    ],
+)
+def test_a_turn_in_its_own_words_is_no_simpler(language: str, text: str) -> None:
+    """Only frames and particles could go: the turn stays as it was."""
+    for seed in range(6):
+        assert Simplification(engine="rules").perturb(dialogue("d", [("user", text)], language=language), seed).turns[0].utterance == text
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "hollow"),
+    [
+        ("en", "I'll be travelling and need a hotel to stay in, can you find one for me?", "one?"),
+        ("zh", "我还想在这区附近找一家五星级的酒店。帮忙找一下吧。", "找。"),
+    ],
+)
+def test_no_clause_of_frames_alone_is_left(language: str, text: str, hollow: str) -> None:
+    for seed in range(8):
+        made = Simplification(engine="rules").perturb(dialogue("d", [("user", text)], language=language), seed).turns[0].utterance
+        assert not made.endswith((hollow, hollow[:-1])), made
+
+
+def test_an_acknowledgement_keeps_its_particle() -> None:
+    for seed in range(20):
+        made = (
+            Paraphrase(engine="rules")
+            .perturb(dialogue("d", [("user", "好呀，这家酒店的周边有餐馆没有啊？")], language="zh"), seed)
+            .turns[0]
+            .utterance
+        )
+        assert not re.match("好嘞呀|好的呀|行呀", made), made

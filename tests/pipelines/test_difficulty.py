@@ -50,6 +50,10 @@ def test_chinese_words_are_jieba_s() -> None:
         ("Somewhere cheap to sleep", "I need a cheap hotel .", "en", False),
         ("请问能帮我找一家酒店吗", "想找一家酒店", "zh", True),
         ("有没有住的地方", "想找一家酒店", "zh", False),
+        ("谢谢啊", "好的，谢谢你", "zh", True),
+        ("多谢", "好的，谢谢你", "zh", False),
+        ("Thanks .", "Thank you !", "en", True),
+        ("Hello !", "Thank you !", "en", False),
     ],
 )
 def test_near_copies_differ_in_frames_alone(text: str, source: str, language: str, expected: bool) -> None:
