@@ -238,6 +238,13 @@ def test_of_several_offered_at_once_one_is_named(tmp_path: Path) -> None:
             assert name in turn.utterance.lower() and AMBIGUOUS not in turn.labels
 
 
+def test_of_several_offered_at_once_none_is_meant_by_the_domain_alone() -> None:
+    """Snippets of a whole domain name nothing: "the hotel" would be one of two."""
+    for seed in range(12):
+        assert not asked(Knowledge().perturb(talk(ASK, offer("Elm House", "Oak Court"), ON), seed))
+    assert any(asked(Knowledge().perturb(talk(ASK, offer("Elm House"), ON), seed)) for seed in range(12))
+
+
 def test_questions_about_an_earlier_entity_are_labelled(tmp_path: Path) -> None:
     """Gold is the last offered entity's; such questions make a subset of their own."""
     path = write(tmp_path / "k.json", base_of(Elm_House=document(PETS, POOL), Oak_Court=document(PETS)))

@@ -323,7 +323,7 @@ class Knowledge(DialoguePerturber):
         found = []
         others = (*spot.last, *spot.earlier)
         whole = (spot.domain, WHOLE_DOMAIN)
-        in_hand = whole in base.entities and spot.gap > 0 and (spot.offered or spot.domain in _WITHOUT_NAMES)
+        in_hand = whole in base.entities and spot.gap > 0 and (spot.offered or spot.domain in _WITHOUT_NAMES) and not spot.several
         keys = [*spot.last, *([whole] if in_hand else [])]
         for key in dict.fromkeys(keys):
             theirs = {asked for other in others if other != key and other[0] == key[0] for asked in _keys(base, other, language)}

@@ -41,6 +41,7 @@ class Spot(NamedTuple):
         surfaces: how they were called last.
         offered: whether labels name something of the domain in hand, known to the base or not; true where the dialogue has no labels.
         move: what the system said last.
+        several: whether labels of the last turn that names anything of the domain in hand name more than one thing: "that hotel" is none of them.
     """
 
     gap: int
@@ -50,6 +51,7 @@ class Spot(NamedTuple):
     surfaces: dict[Key, str]
     offered: bool
     move: Move
+    several: bool = False
 
 
 class Names:
@@ -209,7 +211,9 @@ def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
         domains.append(domain)
     labelled = any(turn.acts or turn.spans for turn in dialogue.turns)
     named: list[frozenset[str]] = [frozenset()]
+    counted: list[dict[str, int]] = [{}]
     for turn in dialogue.turns:
+        counted.append(counted[-1] | _counted(turn))
         mine = {act.domain for act in turn.acts if act.value and act.slot is not None and _is_name(act.slot)}
         mine |= {span.domain for span in turn.spans if _is_name(span.slot)} | {cell.domain for cell in turn.state if _is_name(cell.slot)}
         named.append(named[-1] | mine)
@@ -229,5 +233,15 @@ def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
             last = ()  # it speaks of more than one, and it can't be told which
         earlier = tuple(key for key in surfaces if key not in last)
         offered = not labelled or hand in named[gap]
-        found.append(Spot(gap, hand, last, earlier, surfaces, offered, move_of(before, spoken[gap - 1] if gap else ())))
+        move = move_of(before, spoken[gap - 1] if gap else ())
+        found.append(Spot(gap, hand, last, earlier, surfaces, offered, move, counted[gap].get(hand, 0) > 1))
     return found
+
+
+def _counted(turn: Turn) -> dict[str, int]:
+    """How many things of each domain a turn names, by its labels."""
+    values: dict[str, set[str]] = {}
+    for label in (*turn.acts, *turn.spans):
+        if label.value and label.slot is not None and _is_name(label.slot) and label.value.lower() not in DONTCARE:
+            values.setdefault(label.domain, set()).add(label.value)
+    return {domain: len(found) for domain, found in values.items()}
