@@ -301,3 +301,14 @@ def test_what_cannot_be_told_is_refused(acts: tuple[Act, ...], reason: str) -> N
 def test_the_same_key_gives_the_same_text() -> None:
     assert _made(_FIRST, 0, seed=7) == _made(_FIRST, 0, seed=7)
     assert len({str(_made(_FIRST, 0, seed=seed)) for seed in range(12)}) > 6
+
+
+def test_what_must_be_and_what_had_better_be_are_told_apart() -> None:
+    """ "最好" belongs to its own clause: what another clause asks for stays firm."""
+    text = "帮我找一家经济型的酒店，最好评分4.5分以上。"
+    talk = _zh(("user", text, *inform("酒店", 酒店类型="经济型", 评分="4.5分以上"), Act("request", "酒店", "名称")))
+    for seed in range(30):
+        made = _made(talk, 0, "less", seed=seed)
+        assert isinstance(made, Composed), made
+        assert re.search("最好|希望|优先|更好", made.text), made.text
+        assert not re.search("(?:最好|希望|如果|要是)[^，]{0,3}经济型", made.text), made.text

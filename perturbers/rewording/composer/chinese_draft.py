@@ -60,7 +60,7 @@ class NoClause(Exception):
 
 
 #: A wish that need not be met.
-_SOFT = re.compile(r"最好(?!的)|希望|优先")
+_SOFT = re.compile(r"最好(?!的)|希望|优先|更好|再好不过")
 #: Kinds of clauses that say one.
 _WISHED = frozenset({"say", "mod", "answer", "pre"})
 
@@ -121,11 +121,13 @@ class Draft:
         nameless: bool = False,
         led: bool = False,
         direct: bool = False,
+        wish: Wish | None = None,
     ) -> str:
         """The text of a clause.
 
         `nameless`: one that can do without what points at the thing it is about; `led`: one without a lead of its own, since one stands before it;
-        `direct`: a plain question, since another one stands before it.
+        `direct`: a plain question, since another one stands before it; `wish`: what is wished for; its clause in the source
+        tells whether it need be.
 
         Raises:
             NoClause: the bank has none that fits.
@@ -137,7 +139,7 @@ class Draft:
             options = terse.options(kind, domain, slot, value, tag, facts) or options
         if kind in _WISHED:
             # "评分最好4分" softens "评分4分", and "评分要4分" hardens "评分最好4分".
-            soft = bool(_SOFT.search(self.source))
+            soft = bool(_SOFT.search(self._clause_of(wish)))
             options = [clause for clause in options if bool(_SOFT.search(clause.text)) == soft] or options
         if nameless:
             options = [clause for clause in options if not _NEEDS_NAME.search(clause.text)]
@@ -165,6 +167,15 @@ class Draft:
             raise NoClause(f"{kind} {domain} {slot}".strip())
         self.keys.append(chosen.key)
         return chosen.text
+
+    def _clause_of(self, wish: Wish | None) -> str:
+        """The clause of the source that has a wish; all of it where that stands in none."""
+        at = next((item.start for item in wish.items if item.shown), -1) if wish is not None else -1
+        if at < 0:
+            return self.source
+        first = max(self.source.rfind(sign, 0, at) for sign in SIGNS) + 1
+        ends = [place for place in (self.source.find(sign, at) for sign in SIGNS) if place >= 0]
+        return self.source[first : min(ends, default=len(self.source))]
 
     def has(self, kind: str, domain: str = "*", slot: str = "", facts: frozenset[str] = frozenset()) -> bool:
         """Whether the bank has a clause for this."""

@@ -88,7 +88,7 @@ class ClausesOfTurn:
         if self.domain == "天气":
             places |= covered(words, ("那天", "当天", "那"))[0]
         if self.domain in ROUTES:
-            places |= covered(words, ("如果", "要是"))[0]
+            places |= covered(words, ("如果", "要是", "预订", "预定", "预约", "订", "约"))[0]
         return places, cues
 
     def manner(self, clause: Clause) -> str:

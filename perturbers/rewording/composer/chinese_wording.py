@@ -40,6 +40,8 @@ from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item,
 _BUSINESS = ("inform", "facility", "find", "pick", "near", "choose", "plan", "topic", "ask", "askfac", "check")
 #: How long a kept clause is at most that only says when: "晚上", "游玩结束后".
 _TIME = 6
+#: What a search for a journey asks for, where a terse writer asks for more beside it.
+_TRIPS_ASKED = {"火车": "车次", "飞机": "航班"}
 #: A kept clause that asks: "会不会冷".
 _KEPT_QUESTION = re.compile(r"(.)[不没]\1|有没有|什么|哪|几|多少|怎么|是否")
 
@@ -125,7 +127,7 @@ class _Wording:
     def _needed(self, item: Item) -> bool:
         """Whether a kept clause says more than circumstances: a value, a choice, a refusal."""
         source = self.draft.source
-        if item.slot == "after" or source[item.end : item.end + 1] in ("？", "?") or source[item.end - 1] in "吗么呢":
+        if item.slot == "after" or source[item.end : item.end + 1] in ("？", "?") or source[item.end - 1] in "吗么":
             return True
         if _KEPT_QUESTION.search(source, item.start, item.end):
             return True
@@ -229,7 +231,7 @@ class _Wording:
         return wishes
 
     def _say(self, wish: Wish) -> str:
-        return put(self.draft.pick("say", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text)
+        return put(self.draft.pick("say", self.domain, wish.slot, facts=wish.facts, wish=wish), v=wish.text, F=wish.text)
 
     def _head(self) -> str:
         return self.draft.pick("head", self.domain)
@@ -261,7 +263,7 @@ class _Wording:
             ready = next((one for one in left if one.slot == slot), None)
             room_left = not direct or slot not in BEFORE_NOUN[8:]
             if ready is not None and room_left and draft.has("pre", domain, slot, ready.facts) and rng.chance(DIRECT):
-                direct += put(draft.pick("pre", domain, slot, facts=ready.facts), v=ready.text)
+                direct += put(draft.pick("pre", domain, slot, facts=ready.facts, wish=ready), v=ready.text)
                 left = [one for one in left if one is not ready]
         noun = direct + noun
         mods: list[str] = []
@@ -269,7 +271,7 @@ class _Wording:
         room = 2 if rng.chance(0.75) else 1
         for wish in left:
             if len(mods) < room and draft.has("mod", domain, wish.slot, wish.facts):
-                mods.append(put(draft.pick("mod", domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
+                mods.append(put(draft.pick("mod", domain, wish.slot, facts=wish.facts, wish=wish), v=wish.text, F=wish.text))
             else:
                 rest.append(wish)
         phrase = "、".join(mods) + "的" + noun if mods else noun
@@ -344,7 +346,7 @@ class _Wording:
         mods = []
         for wish in wishes:
             if draft.has("mod", self.domain, wish.slot, wish.facts):
-                mods.append(put(draft.pick("mod", self.domain, wish.slot, facts=wish.facts), v=wish.text, F=wish.text))
+                mods.append(put(draft.pick("mod", self.domain, wish.slot, facts=wish.facts, wish=wish), v=wish.text, F=wish.text))
             else:
                 raise NoClause(f"mod {self.domain} {wish.slot}")
         measure = MEASURES.get(self.domain, "家")
@@ -360,7 +362,7 @@ class _Wording:
             and self.rng.chance(0.5)
             and not wishes[0].facts & {"do", "cl"}
         ):
-            return put(draft.pick("answer"), v=wishes[0].text)
+            return put(draft.pick("answer", wish=wishes[0]), v=wishes[0].text)
         return "，".join(self._say(wish) for wish in wishes)
 
     # Requests.
@@ -500,6 +502,9 @@ class _Wording:
                 segments.append(closed(put(draft.pick("trip", domain), A=start, B=goal, T=day), says))
         elif named and wishes:
             said = "，".join(self._say(wish) for wish in wishes)
+            if draft.style == "less" and self.asks:
+                listed = "和".join(Question(item.domain, item.slot, tag=item.value).item(draft) for item in self.asks)
+                return [f"{said}，{_TRIPS_ASKED[domain]}和{listed}"]
             segments.append(put(draft.pick("revtrip", domain), Z=said))
         elif named:
             raise NoClause("trip without ends")
