@@ -312,3 +312,26 @@ def test_what_must_be_and_what_had_better_be_are_told_apart() -> None:
         assert isinstance(made, Composed), made
         assert re.search("最好|希望|优先|更好", made.text), made.text
         assert not re.search("(?:最好|希望|如果|要是)[^，]{0,3}经济型", made.text), made.text
+
+
+def test_a_wish_about_what_was_offered_is_no_new_search() -> None:
+    talk = _zh(
+        ("user", "我想在这附近找一家5星级的酒店。", *inform("酒店", 星级="5"), Act("request", "酒店", "名称")),
+        ("system", "推荐您去花城酒店。", Act("recommend", "酒店", "名称", "花城酒店")),
+        ("user", "房型我要大床房。", *inform("酒店", 房型="大床房")),
+    )
+    for seed in range(20):
+        made = _made(talk, 1, seed=seed)
+        assert isinstance(made, Composed), made
+        assert not re.search("找|推荐|有没有|哪", made.text), made.text
+
+
+def test_who_sees_how_it_is_does_not_wonder() -> None:
+    talk = _zh(
+        ("user", "附近有酒店吗？", Act("request", "餐馆", "周边酒店")),
+        ("system", "只有这一家。"),
+        ("user", "这样啊，这家餐馆的电话是多少？", Act("request", "餐馆", "电话")),
+    )
+    for seed in range(20):
+        made = _made(talk, 1, seed=seed)
+        assert isinstance(made, Composed) and not re.match("[哦哎，]*(?:真的|是吗|是嘛)", made.text), made

@@ -360,6 +360,14 @@ class Reading(ClausesOfTurn):
                 mark = constraints[0]
                 items = [item for item in items if item.slot not in QUALIFIERS]
                 items.append(Item("check", self.domain, next(iter(slots_)) or "", "", mark.start, mark.end))
+        elif (
+            self.domain not in TRIPS
+            and slots_
+            and slots_ <= QUALIFIERS
+            and not (name_asked or facilities or question or self.context.first)
+            and offered
+        ):
+            items.append(Item("answer", self.domain))  # "房型我要大床房": of what was just offered, and no search for another
         elif self.domain in ROUTES or self.domain in TRIPS or self.domain == "天气":
             if self.domain in TRIPS and not self.requests and any(self.asks(clause) for clause in sure if clause.marks):
                 return "question_on_offer"

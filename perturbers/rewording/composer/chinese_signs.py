@@ -21,7 +21,7 @@ from dialmill.perturbers.rewording.composer.plan import Context
 from dialmill.schemas import Turn
 
 #: What an acknowledgement may do, by kinds of ``composing.tsv``; the first that fits.
-MANNERS = ("agree", "resigned", "soso", "nomatter", "wonder", "affirm", "know")
+MANNERS = ("agree", "resigned", "soso", "nomatter", "wonder", "affirm", "know", "so")
 
 
 class ClausesOfTurn:
