@@ -453,6 +453,7 @@ def test_chinese_nouns_frames_and_openings() -> None:
     assert chinese.embeds("这家店有没有包间") and not chinese.embeds("这家店有包间吗") and not chinese.embeds("我怕热，有没有空调")
     assert chinese.reworded("{r}门票买了可以退吗", Rng(1)) in ("{r}门票买了能退吗", "{r}门票买了能不能退")
     assert chinese.answer("可以，首付三成，最长分五年。", "有没有分期", True, None, "", Rng(1)).startswith("首付")
+    assert chinese.answer("提供，需要提前一天预约。", "他们家有人来接吗？", True, None, "", Rng(1)) == "可以的，需要提前一天预约。"
     assert chinese.answer("可以，提前说就行。", "能试驾吗", True, None, "", Rng(1)).startswith("可以")
     assert chinese.answer("不可以，园里不让。", "让不让带狗", True, None, "", Rng(1)).startswith("不可以")
 

@@ -15,6 +15,9 @@ _POLITE = re.compile(r"^(?:请问一下|请问|你好|您好|想问一下|我想
 _OPENING = re.compile(
     r"^(是的|可以的?|能的?|有的?|没有|不可以|不能|不行|需要的?|不需要|不用|对的?|不是|不|要的?|行的?|提供的?|方便|适合|抱歉|很抱歉)[，,。！!]\s*"
 )
+#: What only says on which terms something can be had, and doesn't say that it can.
+_ON_TERMS = re.compile(r"需要|要|得|提前|先")
+_GRANTS = frozenset(("可以", "可以的", "能", "能的", "有", "有的", "行的", "提供", "提供的"))
 #: What a question has to say for an opening to answer it; a "no" answers all.
 _ANSWERS = (
     (re.compile(r"^(?:可以|能|行)"), re.compile(r"可以|能|行|让|准|得了|得上|得进")),
@@ -133,7 +136,8 @@ def answer(body: str, question: str, aligned: bool, name: str | None, noun: str,
     opening = _OPENING.match(text)
     if opening and not (is_yes_no(question) and aligned and _answers(opening[1], question)):
         stripped = text[opening.end() :]
-        text = stripped if len(stripped) > 3 else text
+        granted = is_yes_no(question) and aligned and _ON_TERMS.match(stripped) and opening[1] in _GRANTS
+        text = f"可以的，{stripped}" if granted else stripped if len(stripped) > 3 else text
     plain = "".join((name or "").split())
     if plain and noun and plain in text:
         text = text.replace(plain, noun, 1)
