@@ -241,7 +241,8 @@ def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
 def _counted(turn: Turn) -> dict[str, int]:
     """How many things of each domain a turn names, by its labels."""
     values: dict[str, set[str]] = {}
-    for label in (*turn.acts, *turn.spans):
-        if label.value and label.slot is not None and _is_name(label.slot) and label.value.lower() not in DONTCARE:
-            values.setdefault(label.domain, set()).add(label.value)
+    labels = [(act.domain, act.slot or "", act.value or "") for act in turn.acts] + [(span.domain, span.slot, span.value) for span in turn.spans]
+    for domain, slot, value in labels:
+        if value and _is_name(slot) and value.lower() not in DONTCARE:
+            values.setdefault(domain, set()).add(value)
     return {domain: len(found) for domain, found in values.items()}
