@@ -47,7 +47,8 @@ from dialmill.pipelines.stages.join_tokens import JoinTokens
 from dialmill.pipelines.stages.logs import GatherNames, JoinLogs
 from dialmill.pipelines.stages.overlap import CompareBand, SignRecords
 from dialmill.pipelines.stages.perturb import Perturb
-from dialmill.pipelines.stages.read import Contribute, JoinAndParse, ReadFile
+from dialmill.pipelines.stages.read import Contribute, JoinAndParse
+from dialmill.pipelines.stages.read_ranges import read_inputs
 from dialmill.pipelines.stages.release import Release
 from dialmill.pipelines.stages.split import Layout, SplitPlanner
 from dialmill.pipelines.stages.write_records import WriteRecords
@@ -115,17 +116,16 @@ def make_job(
 def graph(runner: Runner, job: Job, folder: str) -> None:
     """The flow from files to part files and counters below `folder`."""
     inputs, recipe = list(job.inputs), job.recipe
-    numbers = runner.create("input files", [one.number for one in inputs if one.role != "other"])
-    read = runner.apply("read files", ReadFile(inputs, job.sources), numbers)
+    pieces, offsets, reading = read_inputs(runner, inputs, job.sources)
     wanted = wanted_pools(recipe)
     local = [request for request in wanted if request.source in (pools.FROM_INPUT, pools.FROM_TRAIN)]
     contribute = partial(pools.contributions, local) if local else None
-    names = (
-        runner.combine("gather the names", GatherNames(inputs, job.sources), read.main)
+    known = (
+        runner.combine("gather the names", GatherNames(inputs, job.sources), pieces)
         if isinstance(recipe, LogRecipe) and recipe.anonymise
-        else None
+        else offsets
     )
-    parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", read.main), side=names)
+    parsed = runner.apply("parse and filter", _parser(job, contribute), runner.group("join the pieces of a dialogue", pieces), side=known)
     dropped: list[Outputs] = []
     dialogues, facts = parsed.main, parsed.tagged["fact"]
     if near_copies.CHECK in recipe.clean:
@@ -147,14 +147,14 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
 
     overlap = runner.apply("compare across splits", CompareBand(), runner.group("bring similar dialogues together", both["band"]))
 
-    writing = [one for one in (read, parsed, *dropped, made, tested, *finished) if "out" in one.tagged]
+    writing = [one for one in (*reading, parsed, *dropped, made, tested, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
     parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
     whole = runner.apply(
         "join the parts", JoinParts(folder, job.params, FileForms.of(job)), runner.group("bring the parts of a file together", parts.main)
     )
 
-    counting = (read, parsed, *dropped, made, chosen, tested, *finished, overlap, parts, whole)
+    counting = (*reading, parsed, *dropped, made, chosen, tested, *finished, overlap, parts, whole)
     counters = runner.flatten("all counters", [one.counters for one in counting] + side_counters)
     runner.apply("write the counters", WriteCounters(folder), runner.group("bring the counters together", counters), side=layout)
 
@@ -212,22 +212,24 @@ def choose_hard(runner: Runner, job: Job, made: Outputs) -> tuple[Outputs, Outpu
 
 
 def gather_pools(runner: Runner, job: Job, folder: str, wanted: Sequence[PoolRequest], layout: Any, given: Any) -> tuple[list[Any], list[Any]]:
-    """The pools that perturbers need, each in a temporary file: where these lie, and counters."""
+    """The pools that perturbers need, in temporary files: where these lie, and counters."""
     gathered, counters = [given], []
     for source, corpus in job.corpora.items():
         number = len(gathered)
-        reader = ReadFile(list(corpus), job.sources)
-        numbers = runner.create(f"files of corpus {number}", [one.number for one in corpus if one.role != "other"])
-        read = runner.apply(f"read corpus {number}", reader, numbers)
+        pieces, offsets, reading = read_inputs(runner, corpus, job.sources, f" of corpus {number}")
         mine = [request for request in wanted if request.source == source]
-        pieces = runner.group(f"join the pieces of corpus {number}", read.main)
-        taken = runner.apply(f"gather from corpus {number}", pools.GatherFrom(list(corpus), job.sources, mine), pieces)
+        grouped = runner.group(f"join the pieces of corpus {number}", pieces)
+        taken = runner.apply(f"gather from corpus {number}", pools.GatherFrom(list(corpus), job.sources, mine), grouped, side=offsets)
         gathered.append(taken.main)
-        counters += [read.counters, taken.counters]
-    grouped = runner.group("bring the pools together", runner.flatten("all contributions to pools", gathered))
-    merged = runner.apply("merge the pools", pools.MergePools(job.recipe, wanted), grouped, side=layout)
-    written = runner.apply("write the pools", pools.WritePool(folder, wanted), runner.group("collect the pools", merged.main))
-    return [written.main], [*counters, merged.counters, written.counters]
+        counters += [*(one.counters for one in reading), taken.counters]
+    marked = runner.apply(
+        "mark contributions", pools.MarkSplits(job.recipe, wanted), runner.flatten("all contributions to pools", gathered), side=layout
+    )
+    merged = runner.combine_keys("merge the pools", pools.MergeKey(wanted), marked.main)
+    shards = pools.shards_of(sum(one.size for some in (job.inputs, *job.corpora.values()) for one in some))
+    keyed = runner.apply("divide the pools", pools.KeyShards(shards), merged)
+    written = runner.apply("write the pools", pools.WritePool(folder, wanted, shards), runner.group("collect shards of pools", keyed.main))
+    return [written.main], [*counters, marked.counters, keyed.counters, written.counters]
 
 
 def _parser(job: Job, contribute: Contribute | None) -> Stage:
@@ -296,7 +298,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         files.remove(files.join(output.temporary, _COUNTERS))
         found = tuning.read(output.temporary)
         learned = training_sample.learned_files(job.recipe, job.benchmark.panel)
-        for name in (*pools.pool_files(wanted_pools(job.recipe)), *learned, tuning.FILE):
+        for name in (*learned, tuning.FILE):
             if files.size(files.join(output.temporary, name)) is not None:
                 files.remove(files.join(output.temporary, name))
         if counters.faults:

@@ -82,6 +82,10 @@ class WordingPool(Pool):
         parts = [np.frombuffer(entry.data, dtype=">u8") for entry in entries if entry.split != "test"]
         return np.unique(np.concatenate(parts)).astype(">u8").tobytes() if parts else None
 
+    def join(self, merged: Iterable[bytes]) -> bytes:
+        """All grams of several parts."""
+        return np.unique(np.concatenate([np.frombuffer(data, dtype=">u8") for data in merged])).astype(">u8").tobytes()
+
 
 class Reference:
     """The reference, to look grams up in."""

@@ -1,8 +1,8 @@
 """What a perturber needs from the whole input: a pool, gathered dialogue by dialogue, merged by key, and looked up by key.
 
 A `Pool` says what a dialogue contributes and how contributions merge; `PoolTable` is the merged pool as one sorted file. The pipeline gathers and
-merges on its own engine and gets the same file as `build_table`, which does it in this process. A perturber holds a pool as a `PoolFile`: a value
-that compares by content and travels to other processes.
+merges on its own engine, in shards by key, and gets the same entries as `build_table`, which does it in this process. A perturber holds a pool as a
+`PoolFile`: a value that compares by content and travels to other processes.
 """
 
 from __future__ import annotations
@@ -43,6 +43,49 @@ class Pool(ABC):
     @abstractmethod
     def merge(self, entries: Iterable[Entry]) -> bytes | None:
         """The entries of one key as one, whatever their order: sorted, without repetitions, a bounded number. None leaves the key out."""
+
+    @abstractmethod
+    def join(self, merged: Iterable[bytes]) -> bytes:
+        """What `merge` made of parts of the entries of one key, one or more, as what it makes of all of them: a key that every dialogue contributes
+        to is never in memory whole."""
+
+
+class Merging:
+    """The entries of one key while they come in: some wait, the others are merged. Two are equal in the end however entries came to them.
+
+    Args:
+        pool: whose entries they are.
+        merged: what was merged before, None for nothing.
+    """
+
+    #: Entries that wait, at most.
+    MOST = 512
+
+    def __init__(self, pool: Pool, merged: bytes | None = None) -> None:
+        self.pool, self._merged, self._waiting = pool, [] if merged is None else [merged], list[Entry]()
+
+    def add(self, entry: Entry) -> None:
+        """Adds an entry."""
+        self._waiting.append(entry)
+        if len(self._waiting) >= self.MOST:
+            self.result()
+
+    def add_merged(self, merged: bytes | None) -> None:
+        """Adds the `result` of another part."""
+        if merged is not None:
+            self._merged.append(merged)
+            if len(self._merged) > 8:
+                self.result()
+
+    def result(self) -> bytes | None:
+        """All that was added, merged; None where the pool leaves it out."""
+        if self._waiting:
+            made = self.pool.merge(self._waiting)
+            self._merged += [] if made is None else [made]
+            self._waiting = []
+        if len(self._merged) > 1:
+            self._merged = [self.pool.join(self._merged)]
+        return self._merged[0] if self._merged else None
 
 
 class PoolTable:

@@ -71,14 +71,20 @@ class DonorPool(Pool):
                     yield wording.key, _pack(Donor(literals, wording.units, tuple(sorted(wording.within)), (analysis.role,), (origin,)))
 
     def merge(self, entries: Iterable[Entry]) -> bytes | None:
+        return self._merge((_unpack(data), split) for split, data in entries)
+
+    def join(self, merged: Iterable[bytes]) -> bytes:
+        return self._merge((donor, None) for data in merged for donor in _unpack_all(data)) or _pack_all([])
+
+    def _merge(self, donors: Iterable[tuple[Donor, str | None]]) -> bytes | None:
+        """Donors, each with the split of its dialogue; None for those whose origins name theirs."""
         merged: dict[tuple[str, ...], tuple[Donor, set[str], set[Origin]]] = {}
-        for split, data in entries:
-            donor = _unpack(data)
+        for donor, split in donors:
             first, roles, origins = merged.get(donor.literals, (donor, set[str](), set[Origin]()))
             # Of donors with the same literals one stands for all, whichever comes first.
             merged[donor.literals] = min(first, donor, key=lambda one: (one.units, one.within)), roles, origins
             roles.update(donor.roles)
-            origins.update(Origin(one.source_id, one.copies, split) for one in donor.origins)
+            origins.update(one if split is None else Origin(one.source_id, one.copies, split) for one in donor.origins)
         kept = []
         for literals, (donor, roles, origins) in merged.items():
             different = {one.copies: one for one in sorted(origins, key=_by_origin, reverse=True)}

@@ -44,12 +44,20 @@ class SpokenTurns(Pool):
             yield f"{dialogue.language}/{number % _PARTS}", _encode(Said(number, False, tuple(turn for turn in turns if turn)))
 
     def merge(self, entries: Iterable[Entry]) -> bytes | None:
-        kept: dict[bool, dict[int, Said]] = {True: {}, False: {}}
-        for split, data in entries:
-            one = _decode(data)
-            kept[split == "train"][one.number] = Said(one.number, split == "train", one.turns)
-        chosen = [one for part in kept.values() for one in sorted(part.values(), key=lambda said: said.number)[:_KEPT]]
+        decoded = ((_decode(data), split == "train") for split, data in entries)
+        chosen = _lowest(Said(one.number, train, one.turns) for one, train in decoded)
         return _encode_all(chosen) if chosen else None
+
+    def join(self, merged: Iterable[bytes]) -> bytes:
+        return _encode_all(_lowest(one for data in merged for one in _decode_all(data)))
+
+
+def _lowest(some: Iterable[Said]) -> list[Said]:
+    """Of the training part and of the others those of the lowest numbers, each once."""
+    kept: dict[bool, dict[int, Said]] = {True: {}, False: {}}
+    for one in some:
+        kept[one.train][one.number] = one
+    return [one for part in kept.values() for one in sorted(part.values(), key=lambda said: said.number)[:_KEPT]]
 
 
 _encode = msgspec.msgpack.Encoder().encode

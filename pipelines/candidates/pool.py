@@ -8,6 +8,7 @@ been the answer, in each split: distractors are drawn by that, as answers are.
 from __future__ import annotations
 
 import functools
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -354,6 +355,7 @@ def open_pool(folder: str) -> Pool:
     if files.is_remote(folder):
         local = tempfile.mkdtemp(prefix="dialmill-pool-")
         for path in files.list_files(folder):
-            Path(local, path.rsplit("/", 1)[-1]).write_bytes(files.read_bytes(path))
+            with files.read(path) as stream, Path(local, path.rsplit("/", 1)[-1]).open("wb") as copied:
+                shutil.copyfileobj(stream, copied, 8 << 20)
         return Pool(local)
     return Pool(folder)

@@ -115,6 +115,15 @@ class Counters(msgspec.Struct):
         self.files += other.files
         self.faults += other.faults
 
+    def whole_inputs(self) -> list[dict[str, Any]]:
+        """The files read, by their path; the records of a file that several workers read are counted by these."""
+        counted: dict[str, int] = {}
+        for one in self.inputs:
+            if "sha256" not in one:
+                counted[one["path"]] = counted.get(one["path"], 0) + one["records"]
+        found = ({**one, "records": one["records"] + counted[one["path"]]} if one["path"] in counted else one for one in self.inputs)
+        return sorted((one for one in found if "sha256" in one), key=lambda one: str(one["path"]))
+
     def check(self) -> None:
         """Raises `DialmillError` unless the counts of every stage are consistent."""
         for name, count in self.stages.items():

@@ -167,6 +167,26 @@ def read_head(path: str, count: int) -> bytes:
         raise InputError(path, error.strerror or str(error), "check its permissions") from None
 
 
+def read_range(path: str, start: int, end: int) -> bytes:
+    """The bytes of a file, no member of an archive, from `start` up to `end` or to its end.
+
+    Raises:
+        InputError: missing or unreadable.
+    """
+    if end <= start:
+        return b""
+    if is_remote(path):
+        with _told(path):
+            found: bytes = _remote(path).cat_file(path, start=start, end=end)
+            return found
+    try:
+        with Path(path).open("rb") as stream:
+            stream.seek(start)
+            return stream.read(end - start)
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error)) from None
+
+
 @contextmanager
 def read(path: str) -> Iterator[BinaryIO]:
     """A file, or a zip's member, opened for reading from front to back, for what is too large to hold (`read_bytes`).

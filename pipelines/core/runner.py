@@ -50,6 +50,11 @@ class Runner(ABC):
         """One value from all items, to be used as a side input."""
 
     @abstractmethod
+    def combine_keys(self, label: str, combiner: Combiner, items: Any) -> Any:
+        """(key, value) for the keyed items, one value from all items of a key. Where an engine can, they are combined before they travel; what
+        `merge` gives is what travels then, and is bytes best."""
+
+    @abstractmethod
     def zip_side_inputs(self, label: str, one: Any, other: Any) -> Any:
         """Two values made by `combine` as one, a pair."""
 

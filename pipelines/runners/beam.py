@@ -105,6 +105,10 @@ class BeamRunner(Runner):
         self.labels.append(label)
         return items | label >> beam.CombineGlobally(CombinerFn(combiner))
 
+    def combine_keys(self, label: str, combiner: Combiner, items: Any) -> Any:
+        self.labels.append(label)
+        return typed(items | label >> beam.CombinePerKey(CombinerFn(combiner)))
+
     def zip_side_inputs(self, label: str, one: Any, other: Any) -> Any:
         return one | label >> beam.Map(lambda first, second: (first, second), beam.pvalue.AsSingleton(other))
 

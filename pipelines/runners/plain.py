@@ -36,6 +36,12 @@ class PlainRunner(Runner):
             state = combiner.add(state, item)
         return combiner.extract_output(state)
 
+    def combine_keys(self, label: str, combiner: Combiner, items: Any) -> Any:
+        states: dict[str, Any] = {}
+        for key, value in items:
+            states[key] = combiner.add(states[key] if key in states else combiner.create(), value)
+        return [(key, combiner.extract_output(state)) for key, state in states.items()]
+
     def zip_side_inputs(self, label: str, one: Any, other: Any) -> Any:
         return one, other
 

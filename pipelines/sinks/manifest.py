@@ -62,7 +62,7 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
         "seed": job.seed,
         "splits": layout.mode,
         "versions": _versions(),
-        "inputs": sorted(counters.inputs, key=lambda item: str(item["path"])),
+        "inputs": counters.whole_inputs(),
         "stages": counters.stage_list(),
         "outputs": outputs,
         "overlap": {pair: dict(sorted(kinds.items())) for pair, kinds in sorted(counters.overlap.items())},

@@ -13,7 +13,7 @@ from dialmill.perturbers.core.difficulty import Figures, Reference, WordingPool,
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.stage import Stage
 from dialmill.pipelines.stages.items import DialogueRecords
-from dialmill.pipelines.stages.pools import FROM_INPUT, pool_file
+from dialmill.pipelines.stages.pools import FROM_INPUT, pool_in
 from dialmill.pipelines.stages.split import Layout
 
 #: Of how many sampled bigrams a share can be told.
@@ -36,10 +36,10 @@ class MeasureDifficulty(Stage):
 
     def process(self, element: DialogueRecords, side: tuple[Layout, dict[str, str]] | None = None) -> Iterable[tuple[str, Any]]:
         assert side is not None
-        path = side[1].get(f"{WordingPool.name}\n{FROM_INPUT}")
-        if path is not None and element.split == "test":
+        pool = pool_in(side[1], WordingPool.name, FROM_INPUT)
+        if pool is not None and element.split == "test":
             if self.reference is None:
-                self.reference = Reference(pool_file(path).open())
+                self.reference = Reference(pool.open())
             for record in element.records:
                 every, changed = Figures(), Figures()
                 for turn in record.turns:

@@ -6,7 +6,7 @@ import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 from dialmill.pipelines.core import files
@@ -22,8 +22,31 @@ from dialmill.pipelines.stages.items import ParsedDialogue, pack_dialogue
 from dialmill.pipelines.stages.split import Fact, fact_of
 from dialmill.schemas import Dialogue
 
-_PLACE = struct.Struct(">cII")
+_PLACE = struct.Struct(">cIII")
 _KINDS: dict[bytes, Kind] = {b"d": "dialogue", b"a": "acts", b"s": "split", b"l": "links", b"f": "form"}
+#: What the key of a dialogue begins with whose id can't name one, on its way from a range of a large file.
+FAULTY = "\0"
+_FAULTY_KIND = b"x"
+#: How many pieces stand before a range of a file: by the file's number and the range's.
+Offsets = dict[tuple[int, int], int]
+
+
+def packed_piece(kind: str, file: int, part: int, index: int, content: bytes) -> bytes:
+    """A piece as it travels: its place in a range (`part`) of a file, which is 0 where the file is read as a whole."""
+    return _PLACE.pack(_FAULTY_KIND if kind == "faulty" else kind[0].encode(), file, part, index) + compress(content)
+
+
+def input_entry(one: InputFile, source: Source, sha256: str, size: int, records: int) -> dict[str, Any]:
+    """An input file as the manifest has it."""
+    return {
+        "path": one.shown,
+        "sha256": sha256,
+        "bytes": size,
+        "records": records,
+        "licence": source.licence,
+        "source": one.source,
+        "role": one.role,
+    }
 
 
 class ReadFile(Stage):
@@ -48,24 +71,14 @@ class ReadFile(Stage):
                         self.counters.reject("read", fault)
                         yield "out", Reject("read", fault, repr(source_id), one.shown, index, source_id).out().item(1)
                     continue
-                yield "main", (source_id, _PLACE.pack(kind[0].encode(), one.number, index) + compress(content))
+                yield "main", (source_id, packed_piece(kind, one.number, 0, index, content))
         except InputError as error:
             self.counters.faults.append(str(error))
             return
-        self.counters.inputs.append(
-            {
-                "path": one.shown,
-                "sha256": content_seen.hasher.hexdigest(),
-                "bytes": content_seen.size,
-                "records": records,
-                "licence": self.sources[one.source].licence,
-                "source": one.source,
-                "role": one.role,
-            }
-        )
+        self.counters.inputs.append(input_entry(one, self.sources[one.source], content_seen.hasher.hexdigest(), content_seen.size, records))
 
     def _pieces(self, one: InputFile, seen: _Seen) -> Iterator[tuple[str, Kind, bytes]]:
-        """The pieces of a file, of a large one part by part where its source takes parts; `seen` is told what was read."""
+        """The pieces of a file, of a large member of an archive part by part where its source takes parts; `seen` is told what was read."""
         source = self.sources[one.source]
         given = 0
         if source.cuts and one.role in ("dialogues", "acts") and one.size > 2 * cut.PART and one.path.endswith((".json", ".jsonl")):
@@ -116,7 +129,8 @@ Contribute = Callable[[Dialogue, Fact], Iterable[Item]]
 
 
 class JoinAndParse(Stage):
-    """All pieces of one id into a dialogue that passed the filters, with the facts that the split planner needs."""
+    """All pieces of one id into a dialogue that passed the filters, with the facts that the split planner needs. Side input: the `Offsets` of ranges,
+    where a file was read in ranges."""
 
     tags = ("out", "fact", "pool", "spare")
 
@@ -133,7 +147,11 @@ class JoinAndParse(Stage):
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         source_id, values = element
-        pieces = sorted(as_piece(value) for value in values)
+        offsets: Offsets = side if isinstance(side, dict) else {}
+        if source_id.startswith(FAULTY):
+            yield from self._refuse(element[1], offsets)
+            return
+        pieces = sorted(as_piece(value, offsets) for value in values)
         # Sorted by file and place, so that the first dialogue of an id wins whatever the order of arrival.
         dialogues = sorted((piece for piece in pieces if piece.kind == "dialogue"), key=lambda piece: piece[1:3])
         if not dialogues:
@@ -186,6 +204,17 @@ class JoinAndParse(Stage):
         yield "fact", ("fact", msgspec.msgpack.encode(fact))
         yield "main", ParsedDialogue(pack_dialogue(dialogue), extra, self.inputs[first.file].shown, first.index, fact).item(source_id)
 
+    def _refuse(self, values: Iterable[bytes], offsets: Offsets) -> Iterable[tuple[str, Item]]:
+        """Dialogues of ranges whose ids can't name them."""
+        for value in values:
+            _, file, part, index = _PLACE.unpack_from(value)
+            fault, said, source_id = msgspec.msgpack.decode(decompress(value[_PLACE.size :]), type=tuple[str, str, bytes])
+            self.counters.stage("read").entered += 1
+            self.counters.reject("read", fault)
+            place = index + offsets.get((file, part), 0)
+            reject = Reject("read", fault, said, self.inputs[file].shown, place, source_id.decode("utf-8", "surrogatepass"))
+            yield "out", reject.out().item(1)
+
     def _note_remarks(self, dialogue: Dialogue) -> None:
         """Counts what reading found out about a dialogue's annotations."""
         for step in dialogue.lineage:
@@ -199,13 +228,17 @@ class JoinAndParse(Stage):
         return "out", reject.out().item(1)
 
 
-def parse_pieces(source_id: str, values: Iterable[bytes], inputs: list[InputFile], sources: Mapping[str, Source]) -> Dialogue | None:
+def parse_pieces(
+    source_id: str, values: Iterable[bytes], inputs: list[InputFile], sources: Mapping[str, Source], offsets: Offsets | None = None
+) -> Dialogue | None:
     """The dialogue that its pieces make, None where they hold none; of several the first.
 
     Raises:
         RecordError: it can't be read.
     """
-    pieces = sorted(as_piece(value) for value in values)
+    if source_id.startswith(FAULTY):
+        return None
+    pieces = sorted(as_piece(value, offsets) for value in values)
     first = min((piece for piece in pieces if piece.kind == "dialogue"), key=lambda piece: piece[1:3], default=None)
     if first is None:
         return None
@@ -214,8 +247,9 @@ def parse_pieces(source_id: str, values: Iterable[bytes], inputs: list[InputFile
     return source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine])
 
 
-def as_piece(value: bytes) -> Piece:
+def as_piece(value: bytes, offsets: Offsets | None = None) -> Piece:
     """A piece as it travels; its data stays squeezed where it may be large."""
-    kind, file, index = _PLACE.unpack_from(value)
+    kind, file, part, index = _PLACE.unpack_from(value)
     data = value[_PLACE.size :]
-    return Piece(_KINDS[kind], file, index, decompress(data) if kind == b"s" else data)
+    place = index + offsets.get((file, part), 0) if offsets else index
+    return Piece(_KINDS[kind], file, place, decompress(data) if kind == b"s" else data)

@@ -67,13 +67,26 @@ def other_name(name: str, copy: int) -> str:
     return " ".join("".join(rng.sample(_SYLLABLES, 2 + rng.below(2))) if word.isalpha() and len(word) > 3 else word for word in name.split(" "))
 
 
-def varied(raw: bytes, copy: int) -> bytes:
-    """A dialogue's JSON with other names and other times."""
+def cut_up(raw: bytes) -> list[str]:
+    """A dialogue's JSON in pieces: what stays, then a name or a time that copies change, and so on in turn."""
     text = raw.decode()
-    for name in names_in(json.loads(text)):
-        text = re.sub(rf"(?<![\w]){re.escape(name)}(?![\w])", other_name(name, copy), text, flags=re.IGNORECASE)
+    names = "|".join(map(re.escape, names_in(json.loads(text))))
+    marks = rf"(?<!\w)(?:{names})(?!\w)|{_TIME.pattern}" if names else _TIME.pattern
+    pieces, reached = [], 0
+    for found in re.finditer(marks, text, flags=re.IGNORECASE):
+        pieces += [text[reached : found.start()], found[0]]
+        reached = found.end()
+    return [*pieces, text[reached:]]
+
+
+def varied(pieces: Sequence[str], copy: int) -> bytes:
+    """A dialogue's JSON with other names and other times."""
     hours = Rng("hours", copy).below(23) + 1
-    return _TIME.sub(lambda time: f"{(int(time[1]) + hours) % 24:02d}:{time[2]}", text).encode()
+    others: dict[str, str] = {}
+    for mark in set(pieces[1::2]):
+        time = _TIME.fullmatch(mark)
+        others[mark] = f"{(int(time[1]) + hours) % 24:02d}:{time[2]}" if time else other_name(mark.lower(), copy)
+    return "".join(others[piece] if at % 2 else piece for at, piece in enumerate(pieces)).encode()
 
 
 def multiplied(paths: Sequence[str], count: int, plain: bool) -> Iterator[tuple[str, bytes]]:
@@ -86,10 +99,11 @@ def multiplied(paths: Sequence[str], count: int, plain: bool) -> Iterator[tuple[
     for one in find_inputs(paths, "multiwoz21"):
         if one.role == "dialogues":
             dialogues += json_object_items(one.shown, files.read_bytes(one.path))
+    cut = [] if plain or count <= len(dialogues) else [cut_up(raw) for _, raw in dialogues]
     for number in range(count):
         copy, place = divmod(number, len(dialogues))
         source_id, raw = dialogues[place]
-        yield f"{source_id.removesuffix('.json')}-{copy}", raw if plain or not copy else varied(raw, copy)
+        yield f"{source_id.removesuffix('.json')}-{copy}", raw if plain or not copy else varied(cut[place], copy)
 
 
 def write_corpus(paths: Sequence[str], count: int, plain: bool, folder: Path) -> list[str]:

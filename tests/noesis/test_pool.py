@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.candidates.draw import Draw
-from dialmill.pipelines.candidates.gather import PackedParts
+from dialmill.pipelines.candidates.gather import PartFiles, PoolShard, contribution
 from dialmill.pipelines.candidates.generic import kind_of
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash, long_id, nearly_equal, short_id, token_hashes
 from dialmill.pipelines.candidates.pool import ANSWER, SHARED, WEIGHT, About, Pool, join_shards, shard_of, utterance
-from dialmill.pipelines.core.stage import compress
+from dialmill.pipelines.runners.plain import PlainRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,10 +83,20 @@ def test_parts_join_to_the_pool_of_one_part(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "three" / path.name).read_bytes(), path.name
 
 
-def test_parts_are_unpacked_when_they_are_asked_for_in_the_order_of_their_keys() -> None:
-    names = ["010", "002", "pool of a name that is longer than thirty-one bytes\t001", "0"]
-    parts = PackedParts(compress(msgspec.msgpack.encode((name, name.encode() * 200))) for name in names)
-    assert list(parts) == [name.encode() * 200 for name in sorted(names)] == parts[:]
+def test_parts_are_read_when_they_are_asked_for_in_the_order_of_their_keys(tmp_path: Path) -> None:
+    stage = PoolShard(str(tmp_path))
+    texts = [f"reply {number}" for number in range(200)]
+    items = [item for text in texts for _, item in contribution(text, 1, WEIGHT, pool="a b/c", parts=64)]
+    groups = PlainRunner().group("", items)
+    made = [item for group in reversed(groups) for _, item in stage.process(group)]
+    assert {pool for pool, _ in made} == {"a b/c"}
+    assert max(len(value) for _, value in made) < 300, "where a part lies travels, and no part"
+    parts = PartFiles(value for _, value in made)
+    join_shards(parts, str(tmp_path / "many"), None, True)
+    join_shards([shard_of([data for _, data in items])[0]], str(tmp_path / "one"), None, True)
+    assert len(parts) > 40
+    for path in sorted((tmp_path / "one").iterdir()):
+        assert path.read_bytes() == (tmp_path / "many" / path.name).read_bytes(), path.name
 
 
 def test_the_shared_pool_takes_all_answers_first(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dialmill.perturbers.core.pools import Entry, PoolTable, table_bytes
+from dialmill.perturbers.core.difficulty import WordingPool
+from dialmill.perturbers.core.pools import Entry, Merging, Pool, PoolTable, table_bytes
 from dialmill.perturbers.rewording.donors import DonorPool, build_donors
+from dialmill.perturbers.speech.turns import SpokenTurns
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,3 +69,23 @@ def test_wordings_that_differ_in_their_units_alone_merge_the_same_in_any_order(c
 
 def test_nothing_to_merge_leaves_the_key_out() -> None:
     assert DonorPool().merge([]) is None
+
+
+@pytest.mark.parametrize("pool", [DonorPool(), WordingPool(), SpokenTurns()])
+@pytest.mark.parametrize("corpus", ["multiwoz21", "risawoz"])
+def test_what_is_merged_in_parts_is_what_is_merged_at_once(pool: Pool, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker has all contributions to a key that every dialogue contributes to."""
+    monkeypatch.setattr(Merging, "MOST", 3)
+    groups: dict[str, list[Entry]] = {}
+    for number, one in enumerate(dm.read(DATA / corpus)):
+        for key, data in pool.entries(one):
+            groups.setdefault(key, []).append(Entry(("train", "test", "")[number % 3], data))
+    assert any(len(entries) > 3 for entries in groups.values())
+    for entries in groups.values():
+        parts = [Merging(pool) for _ in range(3)]
+        for number, entry in enumerate(reversed(entries)):
+            parts[number * number % 3].add(entry)
+        whole = Merging(pool)
+        for part in parts:
+            whole.add_merged(part.result())
+        assert whole.result() == pool.merge(entries)

@@ -89,9 +89,9 @@ def test_a_large_file_that_breaks_off_is_told_of_as_ever(tmp_path: Path, monkeyp
     records = {f"SNG{number}": {"goal": {}, "log": []} for number in range(40)}
     path = tmp_path / "data.json"
     path.write_text(json.dumps(records)[:-1].replace('"SNG30"', '"SNG30" "x"') + "}")
-    said = [call("build", "splits", "--input", path, "--format", "multiwoz21", "--output", tmp_path / "out").err]
+    said = [call("build", "splits", "--input", path, "--format", "multiwoz21", "--quiet", "--output", tmp_path / "out").err]
     monkeypatch.setattr(cut, "PART", 100)
-    said.append(call("build", "splits", "--input", path, "--format", "multiwoz21", "--output", tmp_path / "out").err)
+    said.append(call("build", "splits", "--input", path, "--format", "multiwoz21", "--quiet", "--output", tmp_path / "out").err)
     assert said[0] == said[1] and "data.json: is not JSON" in said[0] and "column" in said[0]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from dialmill.perturbers.core.pools import table_bytes
 from dialmill.pipelines import build
 from dialmill.pipelines.benchmarks import registry as benchmarks
+from dialmill.pipelines.stages import pools
 from dialmill.schemas.dialogue import decode
 
 from .tools import DATA, hashes, plain
@@ -59,3 +62,41 @@ def test_a_corpus_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> No
 
     with pytest.raises(DialmillError, match="nowhere"):
         build.make_job(benchmarks.load_recipe("raddle", None, ["donors_from=/nowhere"]), [str(DATA / "multiwoz21")], str(tmp_path / "out"))
+
+
+def test_pools_in_shards_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shard has the keys of one hash; a perturber opens those that it asks."""
+    settings = ["suites=standard,paraphrase,typos", _BY_DONORS]
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "one", *settings)
+    monkeypatch.setattr(pools, "_SHARD_BYTES", 10_000)
+    written: list[str] = []
+    write = pools.files.create
+
+    def create(path: str) -> Any:
+        written.append(path)
+        return write(path)
+
+    monkeypatch.setattr(pools.files, "create", create)
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "many", *settings)
+    assert hashes(tmp_path / "one") == hashes(tmp_path / "many")
+    assert len({path for path in written if "pool-0" in path}) > 10
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_shard_that_is_not_asked_for_is_not_read(tmp_path: Path, remote: bool) -> None:
+    folder = "memory://pools" if remote else str(tmp_path)
+    held = {}
+    for shard in range(4):
+        path = pools.files.join(folder, str(shard))
+        content = table_bytes([(f"k{number}", b"%d" % number) for number in range(40) if pools.shard_of(f"k{number}", 4) == shard])
+        pools.files.write_bytes(path, content)
+        held[shard] = (path, str(shard))
+    asked = pools.shard_of("k7", 4)
+    found = pools.PoolPaths()
+    states = [found.add(found.create(), ("p\ninput", pools.Shards(4, {shard: one}).packed())) for shard, one in held.items()]
+    table = pools.pool_in(found.extract_output(found.merge(states)), "p", "input")
+    assert table is not None
+    for shard in set(range(4)) - {asked}:
+        pools.files.remove(pools.files.join(folder, str(shard)))
+    assert table.open().get("k7") == b"7"
+    assert pools.pool_in({}, "p", "input") is None

@@ -23,7 +23,7 @@ from dialmill.pipelines.benchmarks.noesis.stages import example_shards, packed_e
 from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
-from dialmill.pipelines.candidates.gather import contribution
+from dialmill.pipelines.candidates.gather import contribution, parts_of
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash
 from dialmill.pipelines.core import blind as blinding
 from dialmill.pipelines.core import files
@@ -75,8 +75,9 @@ class NoesisAdvising(Noesis):
         recipe = job.recipe
         assert isinstance(recipe, AdvisingRecipe)
         counts = runner.combine("list conversations", ListConversations(recipe), records)
-        shards = example_shards(sum(one.size for one in job.inputs), recipe)
-        made = runner.apply("word and cut conversations", WordConversations(recipe, job.seed, shards), records, side=counts)
+        bytes_in = sum(one.size for one in job.inputs)
+        wording = WordConversations(recipe, job.seed, example_shards(bytes_in, recipe), parts_of(bytes_in))
+        made = runner.apply("word and cut conversations", wording, records, side=counts)
         outputs = selection(runner, job, folder, made, recipe, recipe.form, recipe.unanswered[recipe.form], None)
         catalogues = [one for one in job.inputs if one.role == "knowledge"]
         if catalogues:
@@ -175,8 +176,8 @@ class WordConversations(Stage):
 
     tags = ("out", "example", "utterance")
 
-    def __init__(self, recipe: AdvisingRecipe, seed: int, shards: Mapping[str, int]) -> None:
-        self.recipe, self.seed, self.shards = recipe, seed, shards
+    def __init__(self, recipe: AdvisingRecipe, seed: int, shards: Mapping[str, int], parts: int) -> None:
+        self.recipe, self.seed, self.shards, self.parts = recipe, seed, shards, parts
 
     def process(self, element: Item, side: Conversations | None = None) -> Iterable[tuple[str, Item]]:
         _, data = element
@@ -193,7 +194,7 @@ class WordConversations(Stage):
             if turn.speaker == "system":
                 weight = pool.WEIGHT * possible.count(turn.turn) // max(len(possible) * len(texts), 1)
                 for text in texts:
-                    yield from contribution(text, bits, weight, about(text))
+                    yield from contribution(text, bits, weight, about(text), parts=self.parts)
         if split is None:
             return
         if split == "train":

@@ -14,7 +14,7 @@ from dialmill.pipelines.benchmarks.noesis.release import also_right_path, respon
 from dialmill.pipelines.candidates import audit, examples
 from dialmill.pipelines.candidates.draw import Draw, Drawn
 from dialmill.pipelines.candidates.examples import Example, Option
-from dialmill.pipelines.candidates.gather import OnePool, PackedParts, PoolShard
+from dialmill.pipelines.candidates.gather import OnePool, PartFiles, PoolShard
 from dialmill.pipelines.candidates.keys import candidate_key, key_hash, token_hashes
 from dialmill.pipelines.candidates.pool import SHARED, SPLIT_BITS, Pool, PoolInfo, join_shards, open_pool
 from dialmill.pipelines.core import files
@@ -59,7 +59,7 @@ class JoinPool(Stage):
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         place = files.join(self.folder, "parts", "pool")
         size = self.recipe.pool_size if self.shared_path else None
-        info = join_shards(PackedParts(element[1]), place, size, self.recipe.distractors == "similar")
+        info = join_shards(PartFiles(element[1]), place, size, self.recipe.distractors == "similar")
         if self.shared_path:
             if info.shared < self.recipe.pool_size:
                 wanted = f"{info.shared:,} candidates of the {self.recipe.pool_size:,} wanted"
@@ -261,7 +261,7 @@ def selection(
         made: outputs with the tags "utterance", "example" and "out".
         shared: the subtask with one pool for all examples, and the pool's file.
     """
-    parts = engine.apply("one of each candidate", PoolShard(), engine.group("bring equal candidates together", made.tagged["utterance"]))
+    parts = engine.apply("one of each candidate", PoolShard(folder), engine.group("bring equal candidates together", made.tagged["utterance"]))
     join = JoinPool(folder, recipe, form, shared[1] if shared else None)
     pool = engine.apply("write the pool", join, engine.group("bring the pool together", parts.main))
     info = engine.combine("find the pool", OnePool(), pool.main)

@@ -22,7 +22,7 @@ from dialmill.pipelines.benchmarks.noesis.stages import example_shards, packed_e
 from dialmill.pipelines.candidates import pool
 from dialmill.pipelines.candidates.cuts import cut, places
 from dialmill.pipelines.candidates.examples import Example, example_number, release_path
-from dialmill.pipelines.candidates.gather import contribution
+from dialmill.pipelines.candidates.gather import contribution, parts_of
 from dialmill.pipelines.candidates.keys import candidate_key, hashes
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
@@ -64,7 +64,8 @@ class NoesisUbuntu(Noesis):
         sent = runner.apply("look for near copies", SendBands(recipe.drop_near_copies), records, side=eligible)
         compared = runner.apply("compare near copies", CompareCopies(recipe.near_copy), runner.group("bring near copies together", sent.main))
         copies = runner.combine("gather near copies", GatherCopies(), compared.main)
-        cutting = CutConversations(recipe, job.seed, example_shards(sum(one.size for one in job.inputs), recipe))
+        bytes_in = sum(one.size for one in job.inputs)
+        cutting = CutConversations(recipe, job.seed, example_shards(bytes_in, recipe), parts_of(bytes_in))
         made = runner.apply("cut conversations", cutting, records, side=runner.zip_side_inputs("conversations and near copies", eligible, copies))
         none_scenarios = recipe.unanswered[recipe.form]
         shared = (2, POOL) if recipe.form == "dstc7" and 2 in recipe.subtasks else None
@@ -91,8 +92,8 @@ class CutConversations(Stage):
 
     tags = ("out", "example", "utterance")
 
-    def __init__(self, recipe: UbuntuRecipe, seed: int, shards: Mapping[str, int]) -> None:
-        self.recipe, self.seed, self.shards = recipe, seed, shards
+    def __init__(self, recipe: UbuntuRecipe, seed: int, shards: Mapping[str, int], parts: int) -> None:
+        self.recipe, self.seed, self.shards, self.parts = recipe, seed, shards, parts
         self._divided: dict[str, int] | None = None
 
     def process(self, element: Item, side: tuple[Eligible, dict[str, Copy]] | None = None) -> Iterable[tuple[str, Item]]:
@@ -121,7 +122,7 @@ class CutConversations(Stage):
             if turn.speaker == "system":
                 answer = pool.ANSWER if turn.turn == chosen.get(2) else 0
                 weight = pool.WEIGHT // len(possible) if turn.turn in possible else 0
-                yield from contribution(turn.utterance, bits | answer, weight)
+                yield from contribution(turn.utterance, bits | answer, weight, parts=self.parts)
         if split is None:
             return
         if refused is None and not chosen and shown:

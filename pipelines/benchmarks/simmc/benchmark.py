@@ -32,7 +32,7 @@ from dialmill.pipelines.benchmarks.simmc.release import (
 )
 from dialmill.pipelines.benchmarks.simmc.scorer import SimmcScorer
 from dialmill.pipelines.benchmarks.simmc.stages import AskTurns, DrawPools, Pools, WritePool, place_of
-from dialmill.pipelines.candidates.gather import PoolShard
+from dialmill.pipelines.candidates.gather import PoolShard, parts_of
 from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import DialmillError
@@ -109,8 +109,8 @@ class Dstc9Track4(Benchmark):
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         recipe = job.recipe
         assert isinstance(recipe, Track4Recipe)
-        made = runner.apply("ask for every response", AskTurns(recipe, job.seed), records)
-        parts = runner.apply("one of each response", PoolShard(), runner.group("bring equal responses together", made.tagged["utterance"]))
+        made = runner.apply("ask for every response", AskTurns(recipe, job.seed, parts_of(sum(one.size for one in job.inputs))), records)
+        parts = runner.apply("one of each response", PoolShard(folder), runner.group("bring equal responses together", made.tagged["utterance"]))
         grouped = runner.group("bring the pools of domains together", parts.main)
         written_pools = runner.apply("write the pools of domains", WritePool(folder), grouped)
         found = runner.combine("find the pools of domains", Pools(), written_pools.main)

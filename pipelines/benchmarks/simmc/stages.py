@@ -11,7 +11,7 @@ from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.pipelines.benchmarks.simmc.recipe import Track4Recipe
 from dialmill.pipelines.benchmarks.simmc.release import Entry, domain_of, edition_of, entries, identity, release_path
 from dialmill.pipelines.candidates import audit
-from dialmill.pipelines.candidates.gather import contribution
+from dialmill.pipelines.candidates.gather import PartFiles, contribution
 from dialmill.pipelines.candidates.keys import candidate_key, hashes, key_hash, token_hashes
 from dialmill.pipelines.candidates.pool import EVERY, SPLIT_BITS, WEIGHT, Pool, PoolInfo, join_shards, open_pool
 from dialmill.pipelines.candidates.proportional import ProportionalDraw
@@ -60,8 +60,8 @@ class AskTurns(Stage):
 
     tags = ("question", "utterance")
 
-    def __init__(self, recipe: Track4Recipe, seed: int) -> None:
-        self.recipe, self.seed = recipe, seed
+    def __init__(self, recipe: Track4Recipe, seed: int, parts: int) -> None:
+        self.recipe, self.seed, self.parts = recipe, seed, parts
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
         given = SplitDialogue.decode(element[1])
@@ -79,7 +79,7 @@ class AskTurns(Stage):
             if entry.system is not None:
                 # Where one turn is asked for alone, no response but it can be an answer: what never is one could be told from it.
                 weight = WEIGHT if entry.number in asked else 0
-                yield from contribution(entry.system.utterance, SPLIT_BITS[split], weight, pool=domain)
+                yield from contribution(entry.system.utterance, SPLIT_BITS[split], weight, pool=domain, parts=self.parts)
         if not answered:
             return
         said = [turn.utterance for turn in dialogue.turns]
@@ -100,8 +100,7 @@ class WritePool(Stage):
         self.folder = folder
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
-        parts = sorted(msgspec.msgpack.decode(decompress(value), type=tuple[str, bytes]) for value in element[1])
-        info = join_shards([data for _, data in parts], files.join(self.folder, "parts", f"pool-{element[0]}"), None, False)
+        info = join_shards(PartFiles(element[1]), files.join(self.folder, "parts", f"pool-{element[0]}"), None, False)
         yield "main", (element[0], msgspec.msgpack.encode(info))
 
 
