@@ -112,7 +112,7 @@ class GatherPlans:
         if not _is_json(one):
             return ranges.plan_lines(surveys, one.size)
         filled = min((survey.filled[0] for survey in surveys if survey.filled is not None), default=0)
-        return ranges.plan_json(surveys, files.read_range(one.path, 0, filled + len(cut.codecs.BOM_UTF8) + 1 + _BEFORE))
+        return ranges.plan_json(surveys, files.read_range(one.path, 0, filled + _BEFORE))
 
 
 class ReadRange(Stage):
