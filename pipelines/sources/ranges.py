@@ -65,9 +65,10 @@ class Slice(NamedTuple):
 
 
 def _filled(data: bytes, start: int) -> tuple[int, int, int] | None:
-    """The places of the first and the last byte that is no blank, and the last one."""
-    left, right = len(data) - len(data.lstrip(_BLANK)), len(data.rstrip(_BLANK)) - 1
-    return None if right < 0 else (start + left, start + right, data[right])
+    """The places of the first and the last byte that is no blank, nor of a byte order mark; and the last one."""
+    mark = len(codecs.BOM_UTF8) if start == 0 and data.startswith(codecs.BOM_UTF8) else 0
+    left, right = len(data) - len(data[mark:].lstrip(_BLANK)), len(data.rstrip(_BLANK)) - 1
+    return None if right < mark else (start + left, start + right, data[right])
 
 
 def survey_lines(data: bytes, start: int) -> Survey:

@@ -143,6 +143,15 @@ def _corpus(folder: Path, extra: str = "") -> Path:
     return folder
 
 
+def test_many_blanks_behind_a_mark_are_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "data.json"
+    path.write_bytes(_BOM + b" \r\n" * 500 + json.dumps({f"SNG{number}": {"goal": {}, "log": []} for number in range(80)}).encode())
+    inputs = find_inputs([str(path)], "multiwoz21")
+    monkeypatch.setattr(cut, "PART", 1_100)
+    pieces, _, _ = _ranged(inputs)
+    assert len(pieces) == 80
+
+
 @pytest.mark.parametrize("runner", [(), ("--direct_running_mode=multi_processing", "--direct_num_workers=2")])
 def test_builds_are_equal_whatever_the_ranges(runner: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a byte order mark, ends of lines of Windows, ids that name nothing, twice, and ones that can't be used."""
