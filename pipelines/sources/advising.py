@@ -14,6 +14,7 @@ import msgspec
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.core.unknown import known
+from dialmill.pipelines.sources.cut import first_of
 from dialmill.pipelines.sources.reading import Notes, json_array_items, json_kind, load_dialogue, load_record, official_split, take, take_if
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.kinds import ANY, FileKind
@@ -43,6 +44,7 @@ class Advising(Source):
     language = "en"
     licence = "Apache-2.0"
     about = "advising conversations with paraphrases, personas and a course catalogue (a layout of ours with DSTC7's field names)"
+    cuts = True
     kinds = (FileKind("noesis-courses", ([{"Course": ANY, "CourseTitle": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:
@@ -56,7 +58,7 @@ class Advising(Source):
         items = json_array_items(path, data)
         if role == "knowledge":
             return
-        for index, raw in enumerate(items):
+        for index, raw in enumerate(items, first_of(data)):
             name, split = f"conversation#{index}", None
             try:
                 named = _NAMED.decode(raw)

@@ -14,6 +14,7 @@ import msgspec
 from dialmill.perturbers.sentence import language_of
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
+from dialmill.pipelines.sources.cut import first_of
 from dialmill.pipelines.sources.peek import first_record
 from dialmill.pipelines.sources.reading import dialogue_data, file_name, json_array_items, load_record, official_split, split_of_name, take
 from dialmill.pipelines.sources.speakers import speaker_of
@@ -37,6 +38,7 @@ class Fed(Source):
     language = "en, zh, und"
     licence = "none stated"
     about = "FED's form: conversations with chatbots or replies in them, which system spoke, and people's ratings"
+    cuts = True
 
     def role(self, path: str, head: str) -> Role | None:
         record = first_record(head) if path.endswith(".json") else None
@@ -49,7 +51,7 @@ class Fed(Source):
         if not items:
             raise InputError(path, "holds no item", "give a file with rated conversations")
         split = split_of_name(path)
-        for number, item in enumerate(items):
+        for number, item in enumerate(items, first_of(data)):
             name = item_id(item, file_name(path), number)
             yield name, "dialogue", item
             if split:

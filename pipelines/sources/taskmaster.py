@@ -16,6 +16,7 @@ import msgspec
 from dialmill.pipelines.core.errors import RecordError
 from dialmill.pipelines.core.source import Kind, Piece, Role, Source
 from dialmill.pipelines.sources import normalise
+from dialmill.pipelines.sources.cut import first_of
 from dialmill.pipelines.sources.reading import (
     SPLITS,
     Notes,
@@ -44,6 +45,7 @@ class Taskmaster(Source):
     language = "en"
     licence = "CC BY 4.0"
     about = "Taskmaster 1, 2 and 3: conversations with annotated segments; split lists of Taskmaster 1"
+    cuts = True
     kinds = (FileKind("taskmaster", ([{"conversation_id": ANY, "utterances": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:
@@ -62,7 +64,7 @@ class Taskmaster(Source):
         elif role == "dialogues":
             # TM-1's sample.json is one conversation, and no list.
             whole = b"[" + data + b"]" if data.lstrip()[:1] == b"{" else data
-            for number, raw in enumerate(json_array_items(path, whole)):
+            for number, raw in enumerate(json_array_items(path, whole), first_of(data)):
                 yield _id(raw) or f"{file_name(path)}#{number}", "dialogue", raw
 
     def parse(self, source_id: str, pieces: Sequence[Piece]) -> Dialogue:

@@ -120,7 +120,7 @@ def _ranged(inputs: Sequence[InputFile]) -> tuple[list[Any], list[Any], Any]:
     return sorted((key, as_piece(value, offsets)) for key, value in pieces), counters.whole_inputs(), offsets
 
 
-@pytest.mark.parametrize("corpus", ["multiwoz21", "multiwoz22", "risawoz", "crosswoz", "sgd", "convlab"])
+@pytest.mark.parametrize("corpus", ["multiwoz21", "multiwoz22", "risawoz", "crosswoz", "sgd", "convlab", "taskmaster", "fed", "advising"])
 @pytest.mark.parametrize("size", [97, 4_000])
 def test_sources_read_ranges_as_the_whole(corpus: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = DATA / corpus
