@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from dialmill.perturbers.core.contract import PoolRequest
 from dialmill.pipelines.benchmarks import registry as benchmarks
-from dialmill.pipelines.core import files
+from dialmill.pipelines.core import blind, files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import Counters, total_packed
 from dialmill.pipelines.core.errors import DialmillError, UsageError
@@ -21,6 +21,7 @@ from dialmill.pipelines.core.progress import Progress
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.runner import Outputs, Runner
 from dialmill.pipelines.core.stage import Item, Stage, StageChain
+from dialmill.pipelines.core.subsets import tells_hard
 from dialmill.pipelines.disentangle.recipe import LogRecipe
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.exporters import registry as exporters
@@ -62,7 +63,7 @@ def make_job(
     recipe: Recipe,
     paths: Sequence[str],
     output: str,
-    seed: int = 1,
+    seed: int | None = None,
     source: str | None = None,
     overwrite: bool = False,
     allow_missing: bool = False,
@@ -73,6 +74,7 @@ def make_job(
     """A job from what the user named; looks at the input files and tells their formats apart.
 
     Args:
+        seed: of the run, up to 64 bits; None for `blind.SEED`, or for a long one that is drawn where labels are held out.
         source: the name of the input's format, None to tell it apart.
         fields: our name of a field -> the input's, for one's own data.
         offline: don't ask a store whether the output can be written there.
@@ -102,7 +104,7 @@ def make_job(
         sources[chosen.name] = chosen
     benchmark = benchmarks.get(recipe.benchmark)
     sources = {name: benchmark.source(source, recipe) for name, source in sources.items()}
-    job = Job(benchmark, recipe, seed, tuple(found), sources, output, overwrite, corpora, exporting)
+    job = Job(benchmark, recipe, blind.run_seed(seed, recipe.held_out_labels), tuple(found), sources, output, overwrite, corpora, exporting)
     _check_sources(job)
     _check_schemas(job)
     training_sample.check(job)
@@ -149,7 +151,7 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
 
     writing = [one for one in (*reading, parsed, *dropped, made, tested, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
-    parts = runner.apply("write parts", WriteParts(folder, job.params), runner.group("collect shards", outs))
+    parts = runner.apply("write parts", WriteParts(folder, job.params, recipe.held_out_labels), runner.group("collect shards", outs))
     whole = runner.apply(
         "join the parts", JoinParts(folder, job.params, FileForms.of(job)), runner.group("bring the parts of a file together", parts.main)
     )
@@ -309,9 +311,12 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
         exported = _export(job, output.temporary, beam_options, plain)
         outputs += exported
+        private: list[str] = []
         made = whole = manifest.make(job, counters, layout, outputs, found)
         if job.recipe.held_out_labels:
-            made = manifest.public(whole)
+            made = manifest.public(whole, job.benchmark.split_of)
+            private = [one] if (one := blind.seed_warning(job.seed)) else []
+            whole["warnings"] += private
             with files.create(files.join(output.temporary, manifest.PRIVATE)) as stream:
                 stream.write(manifest.encode(whole))
         made["warnings"] += export.nothing_exported(job.exports, job.recipe.suites, exported, f"{EXPORTS}/")
@@ -320,7 +325,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
         output.commit(manifest.encode(made))
         # What a run was too large for is no property of what it made: it stands in no manifest.
         late = "" if told else size_warning(beam_options, dialogues=counters.stage("read").out)
-        for warning in [*made["warnings"], *([late] if late else [])]:
+        for warning in [*made["warnings"], *private, *([late] if late else [])]:
             progress.say(f"warning: {warning}")
         return made
 
@@ -415,6 +420,8 @@ def _finish_files(job: Job, folder: str, counters: Counters) -> list[dict[str, A
     shards: dict[str, list[int]] = {path: [] for path in forms.expected}
     records: dict[str, int] = dict.fromkeys(forms.expected, 0)
     for path, shard, number, _ in counters.parts:
+        if forms.blind and tells_hard(path):
+            continue
         shards.setdefault(path, []).append(shard)
         records[path] = records.get(path, 0) + number
     joined: dict[str, list[tuple[str, int, str]]] = {}

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dialmill.pipelines.cli.options import add_output_options, check_file, local, write_json
-from dialmill.pipelines.core import files
+from dialmill.pipelines.core import files, written
 from dialmill.pipelines.core.errors import InputError, UsageError
-from dialmill.pipelines.core.folders import MANIFEST, is_ours
+from dialmill.pipelines.core.exporter import SPLITS
+from dialmill.pipelines.core.folders import MANIFEST, is_ours, reading
 from dialmill.pipelines.core.terminal import printable
 from dialmill.pipelines.exporters import registry, writing
 from dialmill.pipelines.sinks import manifest as manifests
@@ -58,18 +59,23 @@ def export_folder(folder: str, names: Sequence[str], output: str, suites: Sequen
         The manifest.
 
     Raises:
-        InputError: `folder` is no whole output folder.
+        InputError: `folder` is no whole output folder, or a file of it is not the one that was written.
         UsageError: no exporter is named, there is no such suite, or an exporter can't be used on this folder.
         DialmillError: the output can't be written, or a record not in this format.
     """
     path = Path(folder) / MANIFEST
-    if not path.is_file() or not is_ours(path.read_bytes()):
+    content = path.read_bytes() if path.is_file() else b""
+    if not is_ours(content):
         raise InputError(
             folder, "has no manifest.json of dialmill's: dialmill didn't make it, or the run that made it didn't finish", "build it again"
         )
-    content = path.read_bytes()
+    with reading(str(path), content):
+        return _exported(folder, content, names, output, suites, overwrite)
+
+
+def _exported(folder: str, content: bytes, names: Sequence[str], output: str, suites: Sequence[str] | None, overwrite: bool) -> dict[str, Any]:
     source = json.loads(content)
-    known = source["recipe"]["suites"]
+    known = source["recipe"].get("suites", [])
     for suite in suites or ():
         if suite not in known:
             raise UsageError(f"there is no suite {suite!r} in {folder}; there are: {', '.join(known)}")
@@ -78,6 +84,8 @@ def export_folder(folder: str, names: Sequence[str], output: str, suites: Sequen
     writing.check(names, bool(source["recipe"].get("held_out_labels")))
     if Path(output).resolve().is_relative_to(Path(folder).resolve()) and not files.is_remote(output):
         raise UsageError(f"{output} lies in {folder}, which its manifest lists file by file; name a folder beside it with --output")
+    read = [f"dialogues/{suite}/{split}.jsonl" for suite in suites or known for split in SPLITS]
+    written.check(Path(folder), source["outputs"], read)
     with output_folder(output, overwrite) as target:
         outputs = list(writing.export(names, folder, suites or known, target.temporary))
         made = {

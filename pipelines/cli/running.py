@@ -43,7 +43,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--map", dest="fields", type=fields, default={}, metavar="OURS=YOURS,...", help="your names of fields: text=utterance,id=call"
     )
-    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="the run seed (default 1)")
+    parser.add_argument(
+        "--seed", type=seed, metavar="N", help="the run seed (default 1; a long one is drawn where labels are held out: labels/manifest.json)"
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="a sample of N dialogues, the same on every run with this seed")
     parser.add_argument("--recipe", metavar="FILE", help="YAML that changes the packaged recipe, or the manifest.json of a folder to be made again")
     parser.add_argument("--max-unpacked", type=max_unpacked, metavar="SIZE", help="take zip members of up to this size at any ratio (default 2G)")

@@ -15,11 +15,12 @@ from typing import Any
 import msgspec
 from dialmill.pipelines.cli import side_by_side
 from dialmill.pipelines.cli.options import check_file, local, seed, write_text
+from dialmill.pipelines.core import written
 from dialmill.pipelines.core.errors import DialmillError, InputError, UsageError
 from dialmill.pipelines.core.terminal import printable_record
 from dialmill.pipelines.proxy.lineage import as_folder, is_log
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import INSERTED, STANDARD, decode
+from dialmill.schemas.dialogue import INSERTED, STANDARD
 
 #: Records of test_hard are those of test again.
 _REPEATED = "test_hard"
@@ -124,17 +125,17 @@ def _files(folder: str, suites: Sequence[str] | None) -> list[Path]:
     return [path for name in wanted for path in sorted((root / name).glob("*.jsonl")) if path.stem != _REPEATED]
 
 
-def _lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
-    """(suite, line) of all files."""
+def _lines(paths: Sequence[Path]) -> Iterator[tuple[Path, int, bytes]]:
+    """(file, number, line) of all files."""
     for path in paths:
         with path.open("rb") as lines:
-            for line in lines:
-                yield path.parent.name, line
+            for number, line in enumerate(lines, 1):
+                yield path, number, line
 
 
 def _gather(paths: Sequence[Path], wanted: Callable[[_Head], bool], needle: bytes = b"") -> list[Dialogue]:
     # A text search first, and no more than the head: parsing every record of a large folder takes minutes.
-    return [decode(line) for _, line in _lines(paths) if needle in line and wanted(_HEADS.decode(line))]
+    return [written.record(*line) for line in _lines(paths) if needle in line[2] and wanted(written.part(*line, _HEADS))]
 
 
 def _ordered(records: Sequence[Dialogue]) -> list[Dialogue]:
@@ -160,8 +161,8 @@ def pick(
     paths = _files(folder, suites)
     sources: dict[tuple[str, str], None] = {}
     domains: dict[str, int] = {}
-    for suite, line in _lines(paths):
-        head = _HEADS.decode(line)
+    for line in _lines(paths):
+        head, suite = written.part(*line, _HEADS), line[0].parent.name
         for one in head.domains:
             domains[one] = domains.get(one, 0) + 1
         perturbed = suites is None or suite in suites
@@ -198,7 +199,7 @@ def find(folder: str, wanted: str, suites: Sequence[str] | None = None) -> list[
     found = _gather(paths, fits, needle)
     named = [record for record in found if wanted in (record.source_id, record.dialogue_id)]
     if not named:
-        some = [_HEADS.decode(line).source_id for (_, line), _ in zip(_lines(paths), range(5), strict=False)]
+        some = [written.part(*line, _HEADS).source_id for line, _ in zip(_lines(paths), range(5), strict=False)]
         raise DialmillError(f"{folder}: holds no dialogue {wanted!r}; it holds for instance {', '.join(some)}")
     source = named[0].source_id
     return _ordered([one for one in found if one.source_id == source and (one.suite == STANDARD or one in named)])

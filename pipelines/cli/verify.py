@@ -19,7 +19,7 @@ from dialmill.pipelines.cli.findings import Findings, finish
 from dialmill.pipelines.cli.options import add_output_options, local
 from dialmill.pipelines.core.checked import Checked
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.folders import leads_out
+from dialmill.pipelines.core.folders import flaw
 from dialmill.pipelines.core.subsets import check_subsets
 from dialmill.pipelines.sinks.manifest import PRIVATE
 from dialmill.pipelines.stages.overlap import measure, signature
@@ -58,6 +58,10 @@ def verify_folder(folder: str) -> Findings:
     if not shape.ok:
         return findings
     manifest = json.loads(manifest_path.read_bytes())
+    problem = flaw(manifest)
+    if problem is not None:
+        findings.problems.append(f"manifest.json: {problem}: this is no manifest of dialmill's")
+        return findings
     _join_private(root, manifest, findings)
     if findings.problems:
         return findings
@@ -86,6 +90,10 @@ def _join_private(root: Path, manifest: dict[str, Any], findings: Findings) -> N
     findings.add(shape)
     if shape.ok:
         private = json.loads(path.read_bytes())
+        problem = flaw(private)
+        if problem is not None:
+            findings.problems.append(f"{PRIVATE}: {problem}: this is no manifest of dialmill's")
+            return
         manifest["outputs"] += [item for item in private["outputs"] if str(item["path"]).startswith("labels/")]
         manifest["private"] = True
 
@@ -106,9 +114,6 @@ def _check_files(root: Path, manifest: dict[str, Any], findings: Findings) -> No
     for path in sorted(there - set(listed) - {"manifest.json", *([PRIVATE] if manifest.get("private") else [])}):
         findings.problems.append(f"{path}: is in the folder but not in the manifest")
     for path, item in listed.items():
-        if leads_out(path):
-            findings.problems.append(f"manifest.json: lists {path!r}, which leads out of the folder: this is no manifest of dialmill's")
-            continue
         target = root / path
         if not target.is_file():
             findings.problems.append(f"{path}: is in the manifest but not in the folder")

@@ -6,6 +6,7 @@ answers (the reply is in the next one's context). What is left out here stands i
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -14,6 +15,31 @@ from dialmill.pipelines.core.recipe import Recipe
 from dialmill.schemas import Dialogue, Turn
 
 T = TypeVar("T")
+
+#: The seed of a run for which none is given.
+SEED = 1
+#: Which part of a test set is in which split and suite is public and costs an attacker a microsecond to compute for one seed, so that every seed
+#: below this is found in a day or two on a few machines.
+_GUESSED = 2**40
+
+
+def run_seed(given: int | None, held_out_labels: bool) -> int:
+    """The seed of a run: what is given, else `SEED`, or, where labels are held out, one of 63 bits that nobody can foretell: a rebuild from the
+    public corpus with the seed would give all answers away. It stands in labels/manifest.json, with which the same bytes can be made again.
+    """
+    if given is not None:
+        return given
+    return secrets.randbits(63) if held_out_labels else SEED
+
+
+def seed_warning(seed: int) -> str | None:
+    """What to say of the seed of held-out labels that an attacker would find by trying, None where all is well. It is no property to be published."""
+    if abs(seed) >= _GUESSED:
+        return None
+    return (
+        f"the seed {seed} can be found by trying, and a rebuild with it gives the held-out labels away:"
+        " leave --seed out, so that a long one is drawn and kept in labels/manifest.json"
+    )
 
 
 def drawn(items: Sequence[T], seed: int, *key: object) -> T:

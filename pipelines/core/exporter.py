@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import msgspec
-from dialmill.pipelines.core import files
+from dialmill.pipelines.core import files, written
 from dialmill.schemas import Dialogue
-from dialmill.schemas.dialogue import decode
 
 #: The splits that make a corpus; test_hard repeats records of test.
 SPLITS = ("train", "valid", "test")
@@ -37,25 +36,30 @@ class Suite:
     name: str
 
     def records(self, *splits: str) -> Iterator[Dialogue]:
-        """The records of the splits that are named, of train, valid and test without; in the order of their files."""
-        for line in self._lines(splits or SPLITS):
-            yield decode(line)
+        """The records of the splits that are named, of train, valid and test without; in the order of their files.
+
+        Raises:
+            InputError: a line is none.
+        """
+        for path, number, line in self._lines(splits or SPLITS):
+            yield written.record(path, number, line)
 
     @cached_property
     def several(self) -> bool:
         """Whether some dialogue stands in it in several variants."""
-        return any(_VARIANT.decode(line).variant for line in self._lines(SPLITS))
+        return any(written.part(*line, _VARIANT).variant for line in self._lines(SPLITS))
 
     def exported_id(self, record: Dialogue) -> str:
         """The id under which a record is exported: its source's own, with "~N" behind it where there are several variants."""
         return f"{record.source_id}~{record.variant}" if self.several else record.source_id
 
-    def _lines(self, splits: Sequence[str]) -> Iterator[bytes]:
+    def _lines(self, splits: Sequence[str]) -> Iterator[tuple[str, int, bytes]]:
         for split in splits:
             path = files.join(self.folder, "dialogues", self.name, f"{split}.jsonl")
             if files.size(path) is not None:
                 with files.read(path) as lines:
-                    yield from lines
+                    for number, line in enumerate(lines, 1):
+                        yield path, number, line
 
 
 class Chunk(NamedTuple):

@@ -27,6 +27,13 @@ def in_subset(subset: str, path: str) -> str:
     return f"{head}{_ROOT}{subset}/{tail}"
 
 
+def tells_hard(path: str) -> bool:
+    """Whether a published file tells which test dialogues are hard. Where labels are held out there is none: who trains the baselines that chose
+    them, from the public part, would know where these are wrong, which of two labels is the label."""
+    parts = path.split("/")
+    return parts[:2] == [_ROOT[:-1], HARD] or (parts[0] == "dialogues" and parts[-1].partition(".")[0] == HARD)
+
+
 def repeats(path: str) -> str:
     """The file of the whole release of which a subset's file repeats some records; any other path as it is."""
     return next((whole for subset in SUBSETS if (whole := path.replace(f"{_ROOT}{subset}/", _ROOT, 1)) != path), path)

@@ -14,8 +14,7 @@ import msgspec
 from dialmill.perturbers.core.tokens import tokens
 from dialmill.perturbers.speech.conditions import Conditions
 from dialmill.perturbers.speech.wer import errors
-from dialmill.pipelines.core import files
-from dialmill.pipelines.core.errors import InputError
+from dialmill.pipelines.core import files, written
 from dialmill.pipelines.report import candidates
 from dialmill.pipelines.report.distance import token_distance
 from dialmill.pipelines.report.examples import Picker
@@ -146,10 +145,7 @@ def gather(folder: str, manifest: dict[str, Any], read_at_most: int = READ_AT_MO
 
 def _decoded(path: str, budget: int, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
     for number, line in enumerate(_lines(path, budget), 1):
-        try:
-            yield decoder.decode(line)
-        except msgspec.DecodeError as error:
-            raise InputError(path, f"line {number} is not as it was written: {error}", "build the folder again") from None
+        yield written.part(path, number, line, decoder)
 
 
 def _lines(path: str, budget: int) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.core.folders import MANIFEST, leads_out
+from dialmill.pipelines.core.folders import MANIFEST, flaw, reading
 from dialmill.pipelines.core.scorer import Table
 from dialmill.pipelines.proxy.lineage import as_folder, is_log
 from dialmill.pipelines.report.facts import gather
@@ -72,16 +72,15 @@ def write(folder: str, scores: Sequence[str] = ()) -> str:
     content = files.read_bytes(path)
     try:
         manifest = parse(content)
-        missing = {"benchmark", "recipe", "stages", "outputs", "inputs"} - set(manifest) if isinstance(manifest, dict) else {"object"}
     except ValueError as error:
         raise InputError(path, f"is no manifest: {error}", "build the folder again") from None
-    strange = [one for item in manifest["outputs"] if leads_out(one := str(item.get("path", "")))] if not missing else []
-    if strange:
-        raise InputError(path, f"lists {strange[0]!r}, which leads out of the folder", "this is no manifest of dialmill's; build the folder again")
-    if missing:
-        raise InputError(path, f"has no {', '.join(sorted(missing))}: it is no manifest of dialmill's", "build the folder again")
-    add(folder, manifest, [table for one in scores for table in score_tables(one)])
-    made = manifests.encode(manifest)
+    problem = flaw(manifest)
+    if problem is not None:
+        raise InputError(path, f"{problem}: it is no manifest of dialmill's", "build the folder again")
+    found = [table for one in scores for table in score_tables(one)]
+    with reading(path, content):
+        add(folder, manifest, found)
+        made = manifests.encode(manifest)
     if made != content:
         with files.create(path) as stream:
             stream.write(made)

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
+from dialmill.pipelines.core import written
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.scoring import soloist
 from dialmill.schemas import STANDARD, Dialogue, Turn
-from dialmill.schemas.dialogue import decode
 
 SPLITS = ("test", "valid", "train", "test_hard")
 
@@ -165,7 +164,4 @@ def records(path: Path) -> Iterator[Dialogue]:
         raise InputError(str(path), error.strerror or str(error)) from None
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
-            try:
-                yield decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise InputError(str(path), f"line {number} is no dialogue: {error}", "`dialmill verify` checks a folder") from None
+            yield written.record(path, number, line)

@@ -81,10 +81,11 @@ def _blind(recipe: Recipe) -> list[str]:
     return [
         f"The labels of the test split are held out. Each test dialogue is published {how}; the sizes are those of the table above. Records end"
         " with the last user turn, and where a dialogue would answer its own instances, they are in the release alone. The private part (`labels/`)"
-        " holds the whole records, the answers, the seed, the digests of the inputs and the check of the hard sets.",
+        " holds the whole records, the answers, the seed, the digests of the inputs, the hard sets and what is counted on answers. Which dialogues"
+        " are hard says, with the baselines that chose them and that anybody can train, where these are wrong.",
         "",
-        "What this cannot hide: who has the public corpus that the dialogues come from has their source text and its labels, and a small seed can be"
-        " found by trying; take a long one. In multi-turn releases the histories of later turns show the system's earlier replies.",
+        "What this cannot hide: who has the public corpus that the dialogues come from has their source text and its labels. In multi-turn releases"
+        " the histories of later turns show the system's earlier replies.",
     ]
 
 

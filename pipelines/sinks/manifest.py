@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any
 
 from dialmill.pipelines.candidates.audit import rates, suspicions
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import SHORTFALL, Counters
+from dialmill.pipelines.core.subsets import tells_hard
 from dialmill.pipelines.sinks.shortfalls import empty_parts, refusals
 from dialmill.pipelines.stages import difficulty, hard
 from dialmill.pipelines.stages.split import Layout
@@ -30,7 +31,8 @@ def expected_files(job: Job) -> dict[str, str]:
     found = {f"dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in SPLIT_FILES}
     if recipe.held_out_labels:
         found |= {f"labels/dialogues/{suite}/{split}.jsonl": "dialogue" for suite in recipe.suites for split in ("test", "test_hard")}
-    return found | job.benchmark.expected(recipe)
+    found |= job.benchmark.expected(recipe)
+    return {path: schema for path, schema in found.items() if not (recipe.held_out_labels and tells_hard(path))}
 
 
 def entry(path: str, content: bytes) -> dict[str, Any]:
@@ -42,14 +44,24 @@ def entry(path: str, content: bytes) -> dict[str, Any]:
 PRIVATE = "labels/manifest.json"
 
 
-def public(whole: Mapping[str, Any]) -> dict[str, Any]:
+def public(whole: Mapping[str, Any], split_of: Callable[[str], str | None]) -> dict[str, Any]:
     """The manifest of what is published where labels are held out: without the seed and the inputs' digests, with which a rebuild would give the
-    labels away, without the files of labels/, and without the check of the hard sets, which is counted on labels: how often a baseline is right on a
-    set, or on one that an attacker draws, tells of single labels where sets are small."""
+    labels away, without the files of labels/, and without what is counted on labels, the check of the hard sets and the audit of test candidates:
+    how often a baseline is right on a set, or the shortest candidate is the answer, tells of single labels where sets are small.
+
+    Args:
+        split_of: the split of a release file.
+    """
     inputs = [{**one, "sha256": None} for one in whole["inputs"]]
     outputs = [one for one in whole["outputs"] if not str(one["path"]).startswith("labels/")]
     shown = {key: value for key, value in whole.items() if key != "hard"}
-    return {**shown, "seed": None, "inputs": inputs, "outputs": outputs, "warnings": list(whole["warnings"])}
+    audit = whole.get("audit", {})
+    hidden = {path: measured for path, measured in audit.items() if split_of(path) == "test"}
+    if audit:
+        shown["audit"] = {path: measured for path, measured in audit.items() if path not in hidden}
+    told = {one for path, measured in hidden.items() for one in suspicions(path, measured)}
+    warnings = [one for one in whole["warnings"] if one not in told]
+    return {**shown, "seed": None, "inputs": inputs, "outputs": outputs, "warnings": warnings}
 
 
 def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, Any]], tuned: dict[str, Any] | None = None) -> dict[str, Any]:

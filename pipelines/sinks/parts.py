@@ -20,7 +20,7 @@ from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Benchmark, Job
 from dialmill.pipelines.core.counters import Counters
 from dialmill.pipelines.core.stage import Item, Stage, sorted_pieces
-from dialmill.pipelines.core.subsets import repeats
+from dialmill.pipelines.core.subsets import repeats, tells_hard
 from dialmill.pipelines.sinks.manifest import expected_files
 from dialmill.schemas.arrow import Params
 from dialmill.schemas.validator import load
@@ -105,11 +105,13 @@ class WriteParts(Stage):
 
     tags = ()
 
-    def __init__(self, folder: str, params: SuiteParams) -> None:
-        self.folder, self.params = folder, params
+    def __init__(self, folder: str, params: SuiteParams, blind: bool = False) -> None:
+        self.folder, self.params, self.blind = folder, params, blind
 
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         path, shard = element[0].rsplit("\t", 1)
+        if self.blind and tells_hard(path):
+            return  # it stands in labels/ alone
         written = _Written()
         with sorted_pieces(element[1]) as pieces, files.create(part_path(self.folder, path, int(shard))) as stream:
             contents = written.contents(pieces, stream, is_lines(path))

@@ -262,7 +262,7 @@ def build(
     *,
     input: Paths,
     output: str | os.PathLike[str],
-    seed: int = 1,
+    seed: int | None = None,
     set: Mapping[str, Any] | None = None,
     recipe: str | os.PathLike[str] | None = None,
     format: str | None = None,
@@ -279,7 +279,8 @@ def build(
         benchmark: its name (`list_benchmarks`).
         input: files, zips and folders of a published corpus.
         output: the output folder; it is written completely or not at all.
-        seed: the run seed, up to 64 bits.
+        seed: the run seed, up to 64 bits; 1 by default, but a long one is drawn where labels are held out, since a rebuild with the seed gives
+            them away. It stands in labels/manifest.json.
         set: keys of the recipe (`--set`), such as ``{"suites": ["standard", "typos"], "few_shot": 0}``. A key whose value is None is set to
             none, as by `--set limit=none`: no limit, no bound.
         recipe: a YAML file whose keys replace those of the benchmark's own recipe.

@@ -187,3 +187,45 @@ def test_rejects_of_test_dialogues_hold_nothing_of_them() -> None:
         (_, _, line), *_ = out_pieces([packed])
         told = json.loads(line)
         assert (told["evidence"], told["source_id"], told["file"]) == (("", None, None) if blind else ("said this", dialogue.source_id, "f.json"))
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_which_dialogues_are_hard_is_not_published(built: Mapping[str, Path], name: str) -> None:
+    """With the baselines that chose them, which can be trained on the public part, it would say where these are wrong."""
+    folder = built[name]
+    telling = [path for path in _public(folder) if "hard" in path]
+    assert not telling
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    assert not [one["path"] for one in manifest["outputs"] if "hard" in one["path"]]
+    assert list((folder / "labels").rglob("*hard*")), "the private part has them"
+    # What an audit counts on the answers of a small test file tells single ones.
+    assert not [path for path in manifest.get("audit", {}) if "test" in path]
+
+
+def test_a_value_of_test_labels_alone_is_in_no_ontology(built: Mapping[str, Path]) -> None:
+    folder = built["dstc9-track2"]
+    public = [decode(line) for path in folder.glob("dialogues/*/[!t]*.jsonl") for line in path.read_bytes().splitlines()]
+    public += [decode(line) for path in folder.glob("dialogues/*/train.jsonl") for line in path.read_bytes().splitlines()]
+    known = {value for one in public for turn in one.turns for cell in turn.state for value in cell.values}
+    private = {value for one in _private(folder) for turn in one.turns for cell in turn.state for value in cell.values}
+    assert private - known
+    (path,) = folder.glob("release/*/ontology-data.json")
+    listed = {value for slots in json.loads(path.read_bytes()).values() for values in slots.values() for value in values}
+    assert listed and not listed & (private - known)
+
+
+@pytest.mark.parametrize("how", ["single", "paired"])
+def test_a_run_of_an_agent_is_published_in_one_suite(built: Mapping[str, Path], how: str, tmp_path: Path) -> None:
+    folder = built["agent-noise"]
+    if how == "paired":
+        source, settings = BUILDS["agent-noise"]
+        folder = tmp_path / "out"
+        plain("agent-noise", [DATA / source], folder, "held_out_labels=true", "blind_suites=paired", *settings, seed=SEED)
+    suites: dict[str, list[str]] = {}
+    for path in folder.glob("release/*/test.jsonl"):
+        labels = [json.loads(line)["example_id"] for line in (folder / "labels" / path.relative_to(folder)).read_bytes().splitlines()]
+        lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+        assert [one["example_id"] for one in lines] == labels
+        for one in lines:
+            suites.setdefault(one["run"], []).append(one["suite"])
+    assert suites and {len(some) for some in suites.values()} == {1 if how == "single" else 2}

@@ -126,20 +126,24 @@ def _lexicon(recipe: Track2Recipe, source: str) -> Lexicon:
 
 
 class SeenValues(Stage):
-    """The values of belief states, translated, keyed by corpus."""
+    """The values of belief states, translated, keyed by corpus. Of test dialogues whose labels are held out it is the slots alone: values that only
+    they have would be answers."""
 
     def __init__(self, recipe: Track2Recipe) -> None:
         self.recipe = recipe
 
     def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
-        dialogue: Dialogue = SplitDialogue.decode(element[1]).dialogue
+        given = SplitDialogue.decode(element[1])
+        dialogue: Dialogue = given.dialogue
+        hidden = self.recipe.held_out_labels and given.split == "test"
         lexicon = _lexicon(self.recipe, dialogue.source)
-        found: dict[tuple[str, str, str], None] = {}
+        found: dict[tuple[str, str, str | None], None] = {}
         for turn in dialogue.turns:
             for cell in turn.state:
                 for value in cell.values:
                     try:
-                        found[lexicon.domain(cell.domain), lexicon.slot(cell.slot), lexicon.value(cell.domain, cell.slot, value)] = None
+                        said = lexicon.value(cell.domain, cell.slot, value)
+                        found[lexicon.domain(cell.domain), lexicon.slot(cell.slot), None if hidden else said] = None
                     except Untranslated:
                         continue  # its dialogue is rejected for it
         yield "main", (_FOLDERS[dialogue.source][0], msgspec.msgpack.encode(list(found)))
@@ -155,7 +159,9 @@ class WriteOntology(Stage):
         tree: dict[str, dict[str, set[str]]] = {}
         for one in packed:
             for domain, slot, value in msgspec.msgpack.decode(one):
-                tree.setdefault(domain, {}).setdefault(slot, set()).add(value)
+                known = tree.setdefault(domain, {}).setdefault(slot, set())
+                if value is not None:
+                    known.add(value)
         for place, (domain, slots) in enumerate(sorted(tree.items())):
             listed = {slot: sorted(values) for slot, values in sorted(slots.items())}
             line = msgspec.json.encode(domain) + b": " + msgspec.json.encode(listed)

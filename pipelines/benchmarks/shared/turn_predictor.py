@@ -11,11 +11,12 @@ from dialmill.pipelines.baselines.linear import LinearClassifier
 from dialmill.pipelines.baselines.rankers import Searcher
 from dialmill.pipelines.baselines.tracker import Tracker
 from dialmill.pipelines.baselines.trained import labelled_turns, train_classifier
+from dialmill.pipelines.core import written
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.predictor import Predictions, Task
 from dialmill.pipelines.scoring.soloist import delexicalised
 from dialmill.schemas import STANDARD, Dialogue, Turn
-from dialmill.schemas.dialogue import SlotValues, decode
+from dialmill.schemas.dialogue import SlotValues
 
 #: All parts; or states alone, or labels alone, in the smaller format of labels.
 BASELINES: tuple[str, ...] = ("tracker", "classifier")
@@ -77,13 +78,10 @@ def _read(path: Path, most: int | None = _MOST) -> Iterator[Dialogue]:
     if not path.is_file():
         return
     with path.open("rb") as lines:
-        for number, line in enumerate(lines):
-            if most is not None and number >= most:
+        for number, line in enumerate(lines, 1):
+            if most is not None and number > most:
                 return
-            try:
-                yield decode(line)
-            except msgspec.DecodeError as error:
-                raise InputError(f"{path}, line {number + 1}", f"is no dialogue: {error}", "build the folder again") from None
+            yield written.record(path, number, line)
 
 
 def _train(dialogues: Sequence[Dialogue], language: str, baseline: str) -> _Models:

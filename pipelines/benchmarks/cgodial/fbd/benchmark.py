@@ -103,7 +103,8 @@ class CgodialFbd(Benchmark):
         if made.hard:
             # A log's own transcripts are not the variants, of which some may be hard.
             places = [] if extra else [place for place, one in enumerate(variants) if one.dialogue_id in made.hard]
-            yield Out(HARD, order, 1, keyed(clean.source_id, hard_versions(clean, variants, places)))
+            hide = "labels/" if context.hides_labels(clean) else ""
+            yield Out(f"{hide}{HARD}", order, 1, keyed(clean.source_id, hard_versions(clean, variants, places)))
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         paths = [one.path for one in job.inputs if one.source == "flow"]
@@ -120,4 +121,4 @@ class CgodialFbd(Benchmark):
         return "cgodial-ids" if path.endswith("_ids.json") else None
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
-        return {HARD: "cgodial-hard-flows"}
+        return {f"labels/{HARD}" if blind else HARD: "cgodial-hard-flows"}

@@ -92,7 +92,10 @@ class CgodialRbd(Benchmark):
         assert isinstance(job.recipe, RetrievalRecipe)
         pool = runner.combine("gather responses", Responses(job.seed), records)
         chosen = runner.apply("choose candidates", ChooseCandidates(job.recipe, job.seed, job.shards), records, side=pool)
-        return [chosen, runner.apply("number hard examples", NumberHard(), runner.group("order test examples", chosen.main))]
+        return [
+            chosen,
+            runner.apply("number hard examples", NumberHard(job.recipe.held_out_labels), runner.group("order test examples", chosen.main)),
+        ]
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
         found = {f"release/{name}.json": "cgodial-rbd" for name in SPLITS.values()}
@@ -109,4 +112,4 @@ class CgodialRbd(Benchmark):
     def schema_of(self, path: str, blind: bool) -> str | None:
         if path.endswith("_subtask_1.json"):
             return SCHEMAS["dstc7"]
-        return ("cgodial-hard-examples" if path == HARD else "cgodial-rbd") if "release/" in path else None
+        return ("cgodial-hard-examples" if path.endswith(HARD) else "cgodial-rbd") if "release/" in path else None

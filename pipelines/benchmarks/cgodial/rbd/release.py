@@ -8,5 +8,6 @@ SPLITS = {"train": "train", "valid": "dev", "test": "test"}
 
 
 def placed(path: str, blind: bool) -> str:
-    """Where a file goes: test.json tells the answers, and stands with the labels where those are held out."""
-    return f"labels/{path}" if blind and path == "release/test.json" else path
+    """Where a file goes: test.json tells the answers, and the list of hard examples where baselines are wrong; both stand with the labels where those
+    are held out."""
+    return f"labels/{path}" if blind and path in ("release/test.json", HARD) else path

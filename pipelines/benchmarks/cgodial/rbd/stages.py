@@ -71,11 +71,14 @@ class NumberHard(Stage):
 
     tags = ("out",)
 
+    def __init__(self, blind: bool) -> None:
+        self.path = placed(HARD, blind)
+
     def process(self, element: tuple[str, Iterable[bytes]], side: object = None) -> Iterable[tuple[str, Item]]:
         examples = sorted(msgspec.msgpack.decode(value, type=tuple[bytes, bytes, bool]) for value in element[1])
         for place, (_, _, hard) in enumerate(examples):
             if hard:
-                yield "out", Out(HARD, place.to_bytes(8, "big"), 1, str(place).encode()).item(1)
+                yield "out", Out(self.path, place.to_bytes(8, "big"), 1, str(place).encode()).item(1)
 
 
 class ChooseCandidates(Stage):

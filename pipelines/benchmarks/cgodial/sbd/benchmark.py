@@ -96,7 +96,8 @@ class CgodialSbd(Benchmark):
         ]
         yield from repeated(pieces, [FEW] if context.recipe.few_shot and (made.few or clean.split != "train") else [])
         if made.hard:
-            yield Out(HARD, order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
+            hide = "labels/" if context.hides_labels(clean) else ""
+            yield Out(f"{hide}{HARD}", order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         seen = runner.apply("find slots", SeenSlots(), records)
@@ -104,7 +105,8 @@ class CgodialSbd(Benchmark):
         return [runner.apply("write slots", WriteSlots(paths), runner.group("bring slots together", seen.main))]
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
-        found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", HARD: "cgodial-hard-slots", **dict.fromkeys(LISTS.values(), "cgodial-ids")}
+        hard = f"labels/{HARD}" if blind else HARD
+        found = {DIALOGUES: "cgodial-sbd", SLOTS: "cgodial-slots", hard: "cgodial-hard-slots", **dict.fromkeys(LISTS.values(), "cgodial-ids")}
         return found | ({f"labels/{DIALOGUES}": "cgodial-sbd"} if blind else {})
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
