@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -46,7 +46,7 @@ def part(path: str | Path, number: int, line: bytes, decoder: msgspec.json.Decod
     return _decoded(path, number, line, decoder.decode)
 
 
-def _decoded(path: str | Path, number: int, line: bytes, decoding: Any) -> Any:
+def _decoded(path: str | Path, number: int, line: bytes, decoding: Callable[[bytes], T]) -> T:
     try:
         return decoding(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from pathlib import Path
 from types import TracebackType
@@ -36,7 +37,7 @@ class OutputFolder:
         self.path = os.path.realpath(path)
         self.overwrite = overwrite
         self.temporary = str(self._beside("dialmill-partial"))
-        self._lock: IO[str] | None = None
+        self._lock: IO[bytes] | None = None
         self._lock_path = Path(self.temporary + ".lock")
         self._made: list[Path] = []  #: parents of the output that weren't there, the outermost last
 
@@ -70,6 +71,8 @@ class OutputFolder:
             temporary.parent.mkdir(parents=True, exist_ok=True)
             self._take_lock(temporary.with_name(temporary.name + ".lock"))
             old, target = self._old(), Path(self.path)
+            if old.is_symlink() or (old.exists() and not (old.is_dir() and (is_whole(old) or not any(old.iterdir())))):
+                raise DialmillError(f"{old}: is nothing that dialmill left there; remove it, or name another folder with --output")
             if old.exists() and not target.exists():
                 old.rename(target)  # a run was killed between its two renames
                 self.check()
@@ -90,24 +93,31 @@ class OutputFolder:
         except ImportError:  # no such locks on Windows: two runs into one folder are the user's care there
             return
         # Never through a link, and nothing cut off: in a shared folder somebody may have laid one at this name, which can be foretold.
+        # A pipe without a reader would wait for one.
+        opened = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         try:
-            lock = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+")
+            lock = os.fdopen(os.open(path, opened, 0o600), "rb", buffering=0)
         except OSError as error:
-            if error.errno != errno.ELOOP:
+            if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
                 raise
-            raise DialmillError(
-                f"{path}: can't be used as the lock of this run ({error.strerror}); remove it, or name another folder with --output"
-            ) from None
+            raise self._in_the_way(path, error.strerror) from None
+        if not stat.S_ISREG(os.fstat(lock.fileno()).st_mode):
+            lock.close()
+            raise self._in_the_way(path, "no file")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The other run may have ended, and deleted the file, between the opening and the locking.
-            ours = path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino
+            ours = os.path.lexists(path) and os.path.samestat(path.lstat(), os.fstat(lock.fileno()))
         except BlockingIOError:
             ours = False
         if not ours:
             lock.close()
             raise DialmillError(f"{self.path}: another run is writing there now; wait for it, or name another folder with --output")
         self._lock, self._lock_path = lock, path
+
+    @staticmethod
+    def _in_the_way(path: Path, what: str) -> DialmillError:
+        return DialmillError(f"{path}: can't be used as the lock of this run ({what}); remove it, or name another folder with --output")
 
     def _leave(self) -> None:
         """Takes back everything but a committed folder."""
