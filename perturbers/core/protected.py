@@ -30,20 +30,21 @@ _ANY = re.compile(
     rf"[_@#<>\[\]{{}}`\\/|~^$%&*=]|--\w|\w-\d|[^\W\d_]\d|\d[^\W\d_]|[A-Z0-9]{{5}}|\w\.\w|\w\(\)|(?<!\S)-[A-Za-z]|(?::[0-9A-Fa-f]{{0,4}}){{3}}|[{EMOJI}{MARKS}{JOINERS}{JAMO}]"
 )
 
+# What may stand anywhere in a run of letters is bounded in length: else it would be looked for from each of a long token's characters to its end.
 _PATTERN = re.compile(
     rf"""
     ```.*?(?:```|\Z)                                         # fenced code
   | `[^`\n]+`                                                # a code span
-  | \{{\{{.*?\}}\}} | \$\{{[^{{}}\s]*\}}                           # {{{{name}}}}, ${{x}}
+  | \{{\{{.{{0,400}}?\}}\}} | \$\{{[^{{}}\s]*\}}                           # {{{{name}}}}, ${{x}}
   | \{{\s*"(?:[^{{}}\n]|\{{(?:[^{{}}\n]|\{{[^{{}}\n]*\}})*\}})*\}} | \[\s*["{{][^\[\]\n]*\]   # a JSON object or array
   | <\|[^|<>\n]*\|> | </?[A-Za-z][^<>\n]{{0,200}}> | <[^\W\d]\w*>      # <|endoftext|>, <b class="x">, <unconvertable>
   | \[\[[^\[\]\n]*\]\] | \[/?[^\W\d][\w.:-]*\] | \{{[^\W\d][\w.:-]*\}}                  # [restaurant_name], {{name}}
-  | [A-Za-z]\w*\#\d+(?!\w) | (?<![|=\w])(?:\|{{2,}}|={{2,}})(?![|=\w])             # speaker#1, |||
+  | [A-Za-z]\w{{0,63}}\#\d+(?!\w) | (?<![|=\w])(?:\|{{2,}}|={{2,}})(?![|=\w])             # speaker#1, |||
   | \#{{2,}}[\w-]*(?:\#+)? | \#\w+(?:[-.]\w+)*                    # ###STOP###, #channel
-  | [A-Za-z][A-Za-z0-9+.-]*://[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-] | (?<![\w.])www\.[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-]
-  | (?:mailto:)?[A-Za-z0-9_][\w.+%-]*@[\w-]+(?:\.[\w-]+)+                     # an e-mail address
+  | [A-Za-z][A-Za-z0-9+.-]{{0,31}}://[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-] | (?<![\w.])www\.[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-]
+  | (?:mailto:)?[A-Za-z0-9_][\w.+%-]{{0,63}}@[\w-]+(?:\.[\w-]+)+                     # an e-mail address
   | (?<!\w)@[\w.-]*\w                                           # a mention
-  | (?<![\w.])(?:[A-Za-z0-9-]+\.)+(?:{_ENDINGS})(?:/[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-])?(?!\w)
+  | (?<![\w.])(?:[A-Za-z0-9-]{{1,63}}\.)+(?:{_ENDINGS})(?:/[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-])?(?!\w)
   | (?<![\w.])10\.\d{{4,9}}/[\w.()/-]*\w                               # a DOI
   | (?<![\w/])(?:~|\.{{1,2}})?(?:/[\w.+-]+){{2,}}/? | (?<![\w/.])\.{{1,2}}/[\w.+/-]+
   | (?<![\w/])~/[\w./+-]* | (?<!\w)[A-Za-z]:\\[^\s<>"|?*]+      # paths
@@ -51,7 +52,7 @@ _PATTERN = re.compile(
   | (?<![\w:])[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{3,7}}(?![\w:])      # an IPv6 or hardware address
   | (?<!\w)\d{{4}}-\d\d-\d\d[T_]\d\d:?\d\d[\d:.Z+-]*                  # a time stamp
   | (?<![\w.])v\d+(?:\.\d+)+[\w.-]*(?<=\w)                            # v1.2.3
-  | (?<!\w)[A-Za-z_][\w.]*\(\) | (?<!\w)[A-Za-z][\w.]*_\w*\([^()\n]*\)   # a call
+  | (?<!\w)[A-Za-z_][\w.]{{0,127}}\(\) | (?<!\w)[A-Za-z][\w.]{{0,127}}_\w{{0,63}}\([^()\n]*\)   # a call
   | (?<!\w)[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}(?!\w)
   | (?<![\w-])--[A-Za-z][\w-]*(?:=[^\s]+)?(?<=\w) | (?<![\w-])-[A-Za-z]{{1,3}}(?:=[^\s]+)?(?!\w)(?<=\w)    # --flag, -x=1
   | (?<!\w)%(?:\(\w+\))?[sdfrx](?!\w) | (?<!\w)\$[A-Za-z_]\w* | &(?:\#\d+|\#x[0-9A-Fa-f]+|[a-z]+);
@@ -60,7 +61,7 @@ _PATTERN = re.compile(
   | (?<![\w'’-])(?=[A-Za-z0-9-]*[A-Za-z])(?=[A-Za-z0-9-]*\d)(?!\d+(?:-[a-z]+)+(?!\w))[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?![\w'’])
   | (?:[{FLAG}]{{2}}|[{EMOJI}]|[0-9\#*]\ufe0f?\u20e3)[{TAIL}]*(?:\u200d[{EMOJI}][{TAIL}]*)*
   # a word with combining marks or joined letters; Chinese has no blanks between words, so there the character alone
-  | [^\W{HAN}]*(?:[^\W{HAN}][{MARKS}{JOINERS}]+|[{JAMO}])+(?:[^\W{HAN}]|[{MARKS}{JOINERS}])* | [{HAN}][{MARKS}{JOINERS}]+
+  | [^\W{HAN}]{{0,63}}(?:[^\W{HAN}][{MARKS}{JOINERS}]+|[{JAMO}])+(?:[^\W{HAN}]|[{MARKS}{JOINERS}])* | [{HAN}][{MARKS}{JOINERS}]+
     """,
     re.VERBOSE | re.DOTALL,
 )

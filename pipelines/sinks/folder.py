@@ -116,7 +116,7 @@ class OutputFolder:
         self._lock, self._lock_path = lock, path
 
     @staticmethod
-    def _in_the_way(path: Path, what: str) -> DialmillError:
+    def _in_the_way(path: Path, what: str | None) -> DialmillError:
         return DialmillError(f"{path}: can't be used as the lock of this run ({what}); remove it, or name another folder with --output")
 
     def _leave(self) -> None:

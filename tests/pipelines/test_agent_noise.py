@@ -196,7 +196,8 @@ def test_arguments_that_cant_be_read_are_wrong_and_no_fault() -> None:
 
 def test_held_out_labels_stand_apart(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    dm.build("agent-noise", input=DATA / "messages", output=out, set={"suites": ["standard", "chat"], "held_out_labels": True})
+    settings = {"suites": ["standard", "chat"], "held_out_labels": True, "blind_suites": "paired"}
+    dm.build("agent-noise", input=DATA / "messages", output=out, set=settings)
     clean, noisy = ([(one["run"], one["place"]) for one in _examples(out, suite)] for suite in ("standard", "chat"))
     # A pair of each run, and no whole run: a longer prefix has the action that a shorter one asks for.
     assert clean == noisy and len({run for run, _ in clean}) == len(clean) > 10
