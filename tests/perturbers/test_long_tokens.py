@@ -46,7 +46,7 @@ def test_tokens_of_common_length_are_protected_as_ever(text: str) -> None:
     assert protected.ranges(f"so {text} it is") == ((3, 3 + len(text)),)
 
 
-def test_typos_of_a_long_number_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typos_of_a_long_number_end() -> None:
     started = time.process_time()
     made = dm.noise("1" * 12_000, "typos:rate=0.1", seed=1)
     assert made.text and time.process_time() - started < 8
