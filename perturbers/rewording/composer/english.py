@@ -131,7 +131,7 @@ def _opening(turn: Draft, kinds: set[str]) -> list[str]:
     elif found.failed and not turn.context.partial and not _AGREED.match(turn.text) and any(item.kind == "inform" for item in found.items):
         if turn.style != "less" and rng.chance(0.5):
             made.append("change")
-    elif "ack" in kinds and not turn.context.first and not kinds & {"select", "right", "declinebook", "alts"}:
+    elif "ack" in kinds and not turn.context.first and not found.failed and not kinds & {"select", "right", "declinebook", "alts"}:
         made.append("ack")
     return made + [section for kind, section in _SENTENCES.items() if kind in kinds]
 
@@ -185,7 +185,7 @@ _PICKED = re.compile(
 #: Praise before a wish for something else.
 _PRAISED = re.compile(
     r"\b(?:(?:sounds?|looks?|is|are|'s|seems?) (?:\w+ ){0,2}(?:good|great|nice|fine|ok|okay|cool)"
-    r"|i (?:do |really )?(?:like|love) (?:it|this|that))\b[^.?!]*\bbut\b",
+    r"|i (?:do |really )?(?:like|love) (?:it|this|that))\b[^?!]*\bbut\b",
     re.IGNORECASE,
 )
 #: What was spoken of before is what the intent is about.

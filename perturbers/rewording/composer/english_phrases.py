@@ -61,6 +61,8 @@ _COUNTS = frozenset(
 )
 _CLOCK = re.compile(r"\d{1,2}(?:\s?[:.]\s?\d{2})?\s?(?:am|pm|a\.m\.|p\.m\.|o'clock)?$|noon$|midday$", re.IGNORECASE)
 _SELF = frozenset(("me", "myself", "just me", "just myself", "only me"))
+#: One is at such a place, and in any other.
+_VENUE = re.compile(r"\b(?:airport|station|cross|street|hall|museum|gallery|hotel|house|restaurant|college|park|church|theatre|cinema|centre|club)\b")
 _CENTRES = frozenset(("centre", "center", "city centre", "city center", "town centre", "town center", "centre of town", "center of town"))
 _COMPASS = frozenset(["north", "south", "east", "west"])
 _PRICES = frozenset(["cheap", "moderate", "expensive", "inexpensive", "pricey", "affordable", "economical", "upscale"])
@@ -80,6 +82,8 @@ def _facts(slot: str, surface: str) -> frozenset[str]:
         found.add("one" if low in ("1", "one") else "many")
         if low not in ("1", "one"):
             found.add("manyv")
+        if low not in ("1", "one", "2", "two"):
+            found.add("crowd")
     if low in _SELF:
         found.add("self")
     if _CLOCK.match(low):
@@ -88,6 +92,8 @@ def _facts(slot: str, surface: str) -> frozenset[str]:
         found.add("ctr")
     elif low in _COMPASS:
         found.add("dir")
+    if _VENUE.search(low):
+        found.add("venue")
     if low in _PRICES or low == "ultra high-end":
         found.add("adj")
     elif low in ("moderately", "cheaply", "expensively", "reasonably"):

@@ -70,7 +70,7 @@ _END = re.compile(
 )
 _ALL_SAID = re.compile(
     r"\bthat(?: s| is| was| will be| would be| ll be| shall be| should be| about covers| covers) (?:all|it|everything)\b|\bnothing else\b"
-    r"|\b(?:all|everything)(?: of)?(?: the)?(?: help| info| information)? i need(?:ed)?\b|\b(?:i m|i am|im) all set\b"
+    r"|\b(?:all|everything)(?: of)?(?: the)?(?: help| info| information)? i need(?:ed)?\b|\b(?:i m|i am|im) (?:all set|(?:all )?done|finished)\b"
     r"|\b(?:do n t|don t|dont|do not) (?:need|have|require|want) any(?:thing)? (?:else|other|more|further)\b"
 )
 #: How goodbye is said; an act alone may stand for the end of a dialogue.
@@ -147,6 +147,7 @@ _ONE_IN_MIND = re.compile(
     r"\b(?:a|one|this) (?:certain|particular|specific) (?:hotel|restaurant|attraction|place|museum|train|college|one|guest\s?house|park)\b"
 )
 _HINDERED = re.compile(r"\b(?:available|busy|can(?: ?not| n t| ?t)|unable|be late|too (?:late|early|far|expensive|much|soon))\b")
+_TAKEN = re.compile(r"\binterested\b|\b(?:sounds?|looks?|seems?) (?:\w+ )?(?:good|great|nice|fine|perfect)\b|\bi (?:really )?like\b")
 _EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
 _GENERAL = frozenset({"thank", "bye", "greet"})
 
@@ -191,6 +192,8 @@ def plan(context: Context) -> Plan | Refusal:
         return Refusal("unlabelled: instead")
     if kinds & {"no", "declineintent"} and kinds <= _CONTENTLESS | {"declineintent"} and _HINDERED.search(text):
         return Refusal("unlabelled: why")  # a no with its reason
+    if "declinebook" in kinds and _TAKEN.search(text):
+        return Refusal("unlabelled: liked")  # what isn't booked yet is liked all the same
     if _EXACT.search(text):
         return Refusal("unlabelled: exact")  # asked again, since the answer was a rough one
     items = [_whole(context, item) for item in settled]
@@ -335,7 +338,7 @@ def _unlabelled(context: Context, items: list[Item], names: list[str], text: str
         return reply
     made = [*reply, *items]
     if not content and _ALL_SAID.search(text) and not any(item.kind == "end" for item in made):
-        made = [*(item for item in made if item.kind not in ("no", "ack")), Item("end")]
+        made = [*(item for item in made if item.kind not in ("no", "ack", "yes")), Item("end")]
     elif _ends(kinds, content, text) and not any(item.kind == "end" or (item.kind == "no" and not content) for item in made):
         made.append(Item("end"))
     if not any("_" in item.domain or item.kind in ("goal", "right", "select", "alts", "declineintent") for item in items):
