@@ -34,7 +34,7 @@ from dialmill.pipelines.runners.plain import PlainRunner
 from dialmill.pipelines.sinks import card, croissant, manifest
 from dialmill.pipelines.sinks.folder import output_folder
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
-from dialmill.pipelines.sinks.parts import FileForms, JoinParts, WriteParts, join_parts
+from dialmill.pipelines.sinks.parts import DivideRejects, FileForms, JoinParts, WriteParts, join_parts
 from dialmill.pipelines.sinks.shortfalls import empty_suites, reasons_of
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.inputs import find_inputs
@@ -151,6 +151,8 @@ def graph(runner: Runner, job: Job, folder: str) -> None:
 
     writing = [one for one in (*reading, parsed, *dropped, made, tested, *finished) if "out" in one.tagged]
     outs = runner.flatten("all outputs", [one.tagged["out"] for one in writing])
+    if job.shards > 1:
+        outs = runner.apply("divide rejects", DivideRejects(one.shown for one in inputs), outs).main
     parts = runner.apply("write parts", WriteParts(folder, job.params, recipe.held_out_labels), runner.group("collect shards", outs))
     whole = runner.apply(
         "join the parts", JoinParts(folder, job.params, FileForms.of(job)), runner.group("bring the parts of a file together", parts.main)

@@ -126,6 +126,11 @@ _RUN = struct.Struct(">IQI")
 _decode_piece = msgspec.msgpack.Decoder(OutPiece).decode
 
 
+def order_of(value: bytes) -> bytes:
+    """The order of a piece as it travels."""
+    return _decode_piece(zlib.decompress(value))[0]
+
+
 def out_pieces(values: Iterable[bytes]) -> list[OutPiece]:
     """The pieces of one shard, sorted."""
     return sorted(_decode_piece(zlib.decompress(value)) for value in values)
@@ -174,7 +179,11 @@ class Reject(msgspec.Struct):
         """The line, ordered by file and place."""
         self.evidence, self.source_id = _printable(self.evidence), _printable(self.source_id)
         place = msgspec.json.encode([self.file or "", self.index or 0, self.source_id or "", self.suite or "", self.variant or 0])
-        return Out(f"rejects/{self.stage}.jsonl", b"\0" + place, 1, msgspec.json.encode(self))
+        return Out(f"rejects/{self.stage}.jsonl", REJECT_ORDER + place, 1, msgspec.json.encode(self))
+
+
+#: What the order of a reject begins with; behind it is its place, a JSON array of its file, its index there and more.
+REJECT_ORDER = b"\0"
 
 
 #: What a reject quotes of its record, in characters.

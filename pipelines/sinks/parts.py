@@ -10,16 +10,18 @@ import hashlib
 import io
 import shutil
 import zipfile
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+import msgspec
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Benchmark, Job
 from dialmill.pipelines.core.counters import Counters
-from dialmill.pipelines.core.stage import Item, Stage, sorted_pieces
+from dialmill.pipelines.core.stage import REJECT_ORDER, Item, Stage, order_of, sorted_pieces
 from dialmill.pipelines.core.subsets import repeats, tells_hard
 from dialmill.pipelines.sinks.manifest import expected_files
 from dialmill.schemas.arrow import Params
@@ -98,6 +100,35 @@ def _schema_by_place(path: str) -> str | None:
     if path.endswith((".tsv", ".txt")):
         return None
     return "reject" if path.startswith("rejects/") else "dialogue"
+
+
+#: Files from which on rejects are divided by their files alone, and else by the first digit of a place as well.
+_MANY = 25
+
+
+class DivideRejects(Stage):
+    """Pieces of outputs on their way to their shards: rejects, which come in the order of files and of places as text, in several shards as well.
+
+    Args:
+        shown: the files of the run as rejects name them.
+    """
+
+    def __init__(self, shown: Iterable[str]) -> None:
+        self.starts = sorted(REJECT_ORDER + msgspec.json.encode([one])[:-1] + b"," for one in set(shown))
+
+    def process(self, element: Item, side: object = None) -> Iterable[tuple[str, Item]]:
+        if element[0].startswith("rejects/"):
+            path, value = element[0].rpartition("\t")[0], element[1]
+            element = f"{path}\t{self._shard(order_of(value))}", value
+        yield "main", element
+
+    def _shard(self, order: bytes) -> int:
+        """A number that is no lower for a piece that comes later."""
+        rank = bisect_right(self.starts, order)
+        if not rank or len(self.starts) >= _MANY:
+            return 12 * rank
+        start = self.starts[rank - 1]
+        return 12 * rank + (max(0, min(order[len(start)] - ord("0"), 9)) if order.startswith(start) else 10)
 
 
 class WriteParts(Stage):

@@ -152,7 +152,7 @@ def test_many_blanks_behind_a_mark_are_no_fault(tmp_path: Path, monkeypatch: pyt
     assert len(pieces) == 80
 
 
-@pytest.mark.parametrize("runner", [(), ("--direct_running_mode=multi_processing", "--direct_num_workers=2")])
+@pytest.mark.parametrize("runner", [(), pytest.param(("--direct_running_mode=multi_processing", "--direct_num_workers=2"), marks=pytest.mark.slow)])
 def test_builds_are_equal_whatever_the_ranges(runner: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a byte order mark, ends of lines of Windows, ids that name nothing, twice, and ones that can't be used."""
     extra = ', "\\ud800": {"goal": {}, "log": []}, "": {}, "SNGX": {"goal": {}, "log": []}, "SNGX": {"goal": 1}, "x\\ud801": {}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -11,13 +12,15 @@ from dialmill.perturbers import Perturber, Suite
 from dialmill.perturbers.core.events import DonorWording, ModelFallback
 from dialmill.pipelines.baselines.panel.panel import Missed, Verdict
 from dialmill.pipelines.benchmarks.registry import load_recipe
+from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Benchmark, ReleaseContext, SourceRecords
 from dialmill.pipelines.core.counters import Counters, StageCount
 from dialmill.pipelines.core.params import recipe_params
 from dialmill.pipelines.core.progress import COUNTS
 from dialmill.pipelines.core.recipe import Recipe
-from dialmill.pipelines.core.stage import Item, Out, Stage, StageChain, out_pieces, sorted_pieces
+from dialmill.pipelines.core.stage import Item, Out, Reject, Stage, StageChain, order_of, out_pieces, sorted_pieces
 from dialmill.pipelines.sinks import manifest
+from dialmill.pipelines.sinks.parts import DivideRejects
 from dialmill.pipelines.stages import training_sample
 from dialmill.pipelines.stages.assign_split import AssignSplit
 from dialmill.pipelines.stages.check_records import CheckRecords
@@ -33,7 +36,10 @@ from dialmill.pipelines.stages.split import Layout, fact_of
 from dialmill.pipelines.stages.write_records import WriteRecords
 from dialmill.schemas import Dialogue, Span
 from dialmill.schemas.dialogue import decode
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.pipelines.tools import DATA, hashes, plain
 from tests.talk import HOTELS, user
 
 SEED = 5
@@ -300,3 +306,37 @@ def test_pieces_of_a_shard_are_sorted_also_where_few_fit_into_memory(monkeypatch
             assert list(pieces) == expected == out_pieces(values)
     with sorted_pieces([]) as pieces:
         assert list(pieces) == []
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["a.json", 'a"b', "a.json/é", "b", "simulated/x", "other"]), st.integers(0, 3000)), max_size=40), st.booleans()
+)
+def test_rejects_in_shards_keep_their_order(places: list[tuple[str, int]], many: bool) -> None:
+    names = ["a.json", 'a"b', "a.json/é", "b", *(f"c{number}" for number in range(40 if many else 0))]
+    stage = DivideRejects(names)
+    made = []
+    for file, index in places:
+        key, value = Reject("read", "reason", "", file, index, "x").out().item(1)
+        ((_, (divided, same)),) = stage.process((key, value))
+        assert same == value and divided.startswith("rejects/read.jsonl\t")
+        made.append((int(divided.rpartition("\t")[2]), order_of(value)))
+    assert [order for _, order in sorted(made)] == sorted(order for _, order in made)
+    ((_, other),) = stage.process(("dialogues/standard/test.jsonl\t3", b"x"))
+    assert other == ("dialogues/standard/test.jsonl\t3", b"x")
+
+
+def test_rejects_in_shards_are_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ["suites=standard", "hard_share=", "min_turns=12"]
+    plain("splits", [DATA / "multiwoz21", DATA / "risawoz"], tmp_path / "one", *settings)
+    monkeypatch.setattr("dialmill.pipelines.core.benchmark.SHARD_BYTES", 30_000)
+    written: set[str] = set()
+    create = files.create
+
+    def noted(path: str) -> Any:
+        written.add(path.rpartition("parts/")[2])
+        return create(path)
+
+    monkeypatch.setattr(files, "create", noted)
+    plain("splits", [DATA / "multiwoz21", DATA / "risawoz"], tmp_path / "many", *settings)
+    assert len([one for one in written if one.startswith("rejects/filter")]) > 4
+    assert hashes(tmp_path / "one") == hashes(tmp_path / "many")

@@ -231,18 +231,18 @@ class WriteExamples(Stage):
             where = "labels/" if blind else ""
             rows = [f"{one.number}\t{examples.candidate_id(option, self.form)}\t{option.text}" for option in doubtful]
             order = one.order + one.number.to_bytes(8, "big")
-            yield "out", Out(where + also_right_path(path), order, len(rows), "\n".join(rows).encode()).item(1)
+            yield "out", Out(where + also_right_path(path), order, len(rows), "\n".join(rows).encode()).item(self.shards[one.split])
 
     def _ground_truth(self, path: str, one: Example, answers: list[Option], blind: bool) -> Iterable[tuple[str, Item]]:
         ids = ",".join(examples.candidate_id(answer, self.form) for answer in answers) or "NONE"
         where = "labels/" if blind else ""
         order = one.order + one.number.to_bytes(8, "big")
         targets = where + path.removesuffix(".json") + ".targets.tsv"
-        yield "out", Out(targets, order, 1, f"{one.number}\t{ids.upper()}".encode()).item(1)
+        yield "out", Out(targets, order, 1, f"{one.number}\t{ids.upper()}".encode()).item(self.shards[one.split])
         if one.split == "test":
             responses = where + responses_path(path)
             rows = [f"{one.number}\t{examples.candidate_id(answer, self.form)}\t{answer.text}" for answer in answers] or [f"{one.number}\tNONE\t"]
-            yield "out", Out(responses, order, len(rows), "\n".join(rows).encode()).item(1)
+            yield "out", Out(responses, order, len(rows), "\n".join(rows).encode()).item(self.shards[one.split])
 
 
 def selection(
