@@ -128,7 +128,8 @@ _decode_piece = msgspec.msgpack.Decoder(OutPiece).decode
 
 def order_of(value: bytes) -> bytes:
     """The order of a piece as it travels."""
-    return _decode_piece(zlib.decompress(value))[0]
+    order: bytes = _decode_piece(zlib.decompress(value))[0]
+    return order
 
 
 def out_pieces(values: Iterable[bytes]) -> list[OutPiece]:
