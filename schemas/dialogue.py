@@ -33,8 +33,8 @@ OBJECT, CANDIDATE_OBJECT = "object:", "candidate_object:"
 
 
 def class_labels(labels: Iterable[str]) -> list[str]:
-    """The labels of a turn that a system could tell as classes, sorted: not that it was inserted, and not which objects it is about."""
-    return sorted({label for label in labels if label != INSERTED and not label.startswith((OBJECT, CANDIDATE_OBJECT))})
+    """The labels of a turn that a system could tell as classes, sorted: not that it was inserted or is guarded, and not which objects it is about."""
+    return sorted({label for label in labels if label not in (INSERTED, GUARDED) and not label.startswith((OBJECT, CANDIDATE_OBJECT))})
 
 
 R = TypeVar("R", bound="Record")

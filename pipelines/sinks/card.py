@@ -12,6 +12,7 @@ from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
+from dialmill.pipelines.stages.few_shot import LEAST
 from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.
@@ -63,7 +64,10 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
     if recipe.few_shot:
         few = {suite: counts[path] for suite in recipe.suites if (path := f"few_shot/{suite}/train.jsonl") in counts}
         shown = ", ".join(f"{suite} {number:,}" for suite, number in few.items()) or "none"
-        lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {recipe.few_shot:.0%} of train ({shown}); smaller shares are subsets of larger ones."]
+        asked = f"{recipe.few_shot:.0%} of train" if recipe.few_shot <= 1 else f"{recipe.few_shot:.0f} dialogues of each domain of train"
+        label = "label" if recipe.held_out_labels else "label that test has"
+        least = f"at least {LEAST} of each domain and of each {label}, where train has so many"
+        lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {asked}, {least} ({shown}); smaller sets are subsets of larger ones."]
     notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
     lines += ["", "## Suites", "", *notes] if notes else []
     lines += [*_difficulty(manifest), *_hard(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]

@@ -1,36 +1,31 @@
 """The hard test subset: what several kinds of baselines get wrong more often than the length of a dialogue lets one expect.
 
 A record is judged where it was made (`JudgeTest`), and waits; the verdicts of a suite come together and the hardest share of it is chosen
-(`ChooseHard`); then the records go on with the choice (`TakeHard`). Reasons say what was missed at which turn, and what of the turn explains it.
+(`ChooseHard`); then the records go on with the choice (`TakeHard`), each with reasons (`hard_reasons`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import msgspec
-from dialmill.perturbers.core.surfaces import kind_of, number_word
-from dialmill.pipelines.baselines.ontology import canonical
 from dialmill.pipelines.baselines.panel.choice import Unit, check, hardest, scores
-from dialmill.pipelines.baselines.panel.panel import Missed, Panel, Verdict, unit_id
+from dialmill.pipelines.baselines.panel.panel import Panel, Verdict, thirds_of, unit_id
 from dialmill.pipelines.baselines.panel.registry import panel as panel_of
-from dialmill.pipelines.baselines.panel.seen import ACTS, LABEL, UPDATE, act_names, turn_class
 from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.stage import Item, Stage, compress, decompress
 from dialmill.pipelines.core.subsets import HARD
 from dialmill.pipelines.stages import training_sample
+from dialmill.pipelines.stages.hard_reasons import reasons
 from dialmill.pipelines.stages.items import DialogueRecords, ParsedDialogue
 from dialmill.pipelines.stages.split import Layout
-from dialmill.schemas import Dialogue, Step, Turn
+from dialmill.schemas import Dialogue, Step
 from dialmill.schemas.dialogue import STANDARD, pack, unpack
 
-STEP = "test_hard@3"
-#: Reasons that a record has of each turn, and turns that they are told of, at most.
-_OF_TURN, _TURNS = 2, 6
+STEP = "test_hard@4"
 #: Figures of the check travel as whole numbers in units of one hundred thousandth.
 FIGURE = 100_000
 
@@ -77,16 +72,17 @@ class JudgeTest(Stage):
         if models and element.records:
             standard = element.source.replace(suite=STANDARD, dialogue_id=f"{element.source.source_id}/{STANDARD}/0")
             turns = self.benchmark.judged_turns(standard, self.recipe, self.seed)
-            halves = learned.panel.halves
-            clean = {one.turn: one for one in learned.panel.judge(models, standard, turns)} if halves else {}
+            asks = learned.panel.asks_clean
+            clean = {one.turn: one for one in learned.panel.judge(models, standard, turns)} if asks else {}
             for record in element.records:
-                if not halves:
+                if not asks:
                     clean, turns = {}, self.benchmark.judged_turns(record, self.recipe, self.seed)
-                same = halves and record.turns == standard.turns
-                own = list(clean.values()) if same else learned.panel.judge(models, record, turns)
+                same = asks and record.turns == standard.turns
+                own = list(clean.values()) if same else [one.beside(clean.get(one.turn)) for one in learned.panel.judge(models, record, turns)]
                 verdicts.append(own)
+                thirds = thirds_of(record, standard)
                 for one in own:
-                    unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn))
+                    unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn), thirds)
                     yield "judged", (record.suite, msgspec.msgpack.encode(JudgedUnit(unit, one.doubtful, one.unanswerable)))
         held = Held(element.parsed, pack(element.source), [pack(one) for one in element.records], verdicts)
         yield "held", (element.source.source_id, compress(msgspec.msgpack.encode(held)))
@@ -109,7 +105,7 @@ class ChooseHard(Stage):
         units = [one.unit for one in judged if not one.unanswerable]
         panel, share = panel_of(self.panel), float(self.recipe.hard_share or 0)
         families = families_of(units, panel)
-        chosen = [units[at].id for at in hardest(units, scores(units, families), share)]
+        chosen = [units[at].id for at in hardest(units, scores(units, families, None, panel.weights), share)]
         self.counters.hard[suite] = {
             "units": len(judged),
             "hard": len(chosen),
@@ -117,7 +113,7 @@ class ChooseHard(Stage):
             "unanswerable": len(judged) - len(units),
             "power": int(len(units) >= panel.least),
         }
-        for one in check(units, families, share, panel.measure):
+        for one in check(units, families, share, panel.measure, panel.weights):
             figures = {"test": one.test, "hard": one.hard, "low": one.low, "mean": one.mean, "high": one.high}
             self.counters.hard[f"{suite}\n{one.kind}\n{one.figure}"] = {name: round(value * FIGURE) for name, value in figures.items()}
         left_out = [one.unit.id for one in judged if one.unanswerable]
@@ -157,7 +153,7 @@ class TakeHard(Stage):
     def process(self, element: Item, side: tuple[frozenset[str], frozenset[str]] | None = None) -> Iterable[tuple[str, Any]]:
         assert side is not None
         held = msgspec.msgpack.decode(decompress(element[1]), type=Held)
-        records = tuple(unpack(one) for one in held.records)
+        records, source = tuple(unpack(one) for one in held.records), unpack(held.source)
         hard: dict[str, Dialogue] = {}
         turns: dict[str, frozenset[int]] = {}
         for record, verdicts in zip(records, held.verdicts or [[] for _ in records], strict=True):
@@ -169,93 +165,13 @@ class TakeHard(Stage):
                 counted.out += 1
                 kinds = sorted({kind for one in mine.values() for kind in one.errors})
                 why = [reason for one in mine.values() for reason in reasons(record, one.missed, len(kinds))]
+                why += [reason for one in mine.values() for reason in reasons(source, one.missed_clean, len(kinds), " of the unperturbed text")]
                 hard[record.dialogue_id] = record.replace(lineage=(*record.lineage, Step(STEP, None, None, "selected", reasons=tuple(why))))
                 turns[record.dialogue_id] = frozenset(one.turn for one in mine.values() if one.turn is not None)
             else:
                 unanswerable = bool(names) and all(name in side[1] for name in names)
                 self.counters.reject(HARD, "unanswerable" if unanswerable else "not_hard" if names else "not_judged")
-        yield "main", replace(DialogueRecords(held.parsed, unpack(held.source), records), hard=hard, hard_turns=turns)
-
-
-def reasons(record: Dialogue, missed: Sequence[Missed], kinds: int) -> Iterator[str]:
-    """What most kinds miss, turn by turn, each with what the turn itself shows; the turns at which most is missed, in order.
-
-    A reason is "NAME: turn N: WHAT", the name being "update_missed", "acts_missed", "label_missed" and so on.
-    """
-    by_turn: dict[int, list[Missed]] = {}
-    for one in missed:
-        if 2 * len(one.kinds) > kinds:
-            by_turn.setdefault(one.turn, []).append(one)
-    worst = sorted(by_turn, key=lambda turn: (-max(len(one.kinds) for one in by_turn[turn]), -len(by_turn[turn]), turn))[:_TURNS]
-    for turn in sorted(worst):
-        told = sorted(by_turn[turn], key=lambda one: (one.aspect != UPDATE, -len(one.kinds), one.aspect, one.what))[:_OF_TURN]
-        for one in told:
-            yield f"{one.aspect}_missed: turn {turn}: {_said(record, one)} by {len(one.kinds)} of {kinds} baselines ({', '.join(one.kinds)})"
-
-
-def _said(record: Dialogue, missed: Missed) -> str:
-    """What was missed, with what of the turn explains it where something plain does."""
-    turn = record.turns[missed.turn]
-    if missed.aspect == ACTS:
-        return missed.what if missed.what in act_names(turn) else f"{missed.what}, which is no act of the turn,"
-    if missed.aspect == LABEL and not turn_class(turn):
-        return "that it has no label"
-    if missed.aspect != UPDATE:
-        return missed.what
-    domain, _, slot = missed.what.partition(" ")
-    values = next((cell.values for cell in turn.state if (cell.domain, cell.slot) == (domain, slot)), ())
-    before = _before(record, missed.turn)
-    held = next((cell.values for user in reversed(before) if user.speaker == "user" for cell in user.state if _is(cell, domain, slot)), ())
-    if not values:
-        return f"{missed.what}, which stays empty,"
-    if held and canonical(held[0]) in map(canonical, values):
-        return f"{missed.what} = {values[0]}, which stays as it was,"
-    return f"{missed.what} = {values[0]}{_explained(record, turn, domain, slot, values, before)}"
-
-
-def _is(cell: Any, domain: str, slot: str) -> bool:
-    return bool((cell.domain, cell.slot) == (domain, slot))
-
-
-def _before(record: Dialogue, number: int) -> Sequence[Turn]:
-    """The turns before one, from the last user turn on."""
-    turns = record.turns[:number]
-    last = max((at for at, turn in enumerate(turns) if turn.speaker == "user"), default=0)
-    return turns[last:]
-
-
-def _explained(record: Dialogue, turn: Turn, domain: str, slot: str, values: Sequence[str], before: Sequence[Turn]) -> str:
-    """ ", which ...," for a value that is lost, misspelled, offered by the system, or in none of both turns; "" for one that is plainly said."""
-    if all(kind_of(slot, value) == "dontcare" for value in values):
-        return ""  # no preference is said in many words, and spans of it are no spelling of a value
-    spans = [span for span in turn.spans if (span.domain, span.slot) == (domain, slot)]
-    for span in spans:
-        if span.status == "lost" and any(_shows(turn.utterance, value) for value in values):
-            return ""  # other words of the turn still say it
-        if span.status == "lost":
-            return ", which the perturbed turn no longer shows,"
-        if span.status == "changed":
-            return f", which is written {span.text!r},"
-    said = turn.utterance.lower()
-    if any(span.text and span.value.lower() != span.text.lower() for span in spans):
-        return f", which is written {next(span.text for span in spans if span.text)!r},"
-    if spans or any(value.lower() in said for value in values):
-        return ""
-    if any(value.lower() in one.utterance.lower() for one in before if one.speaker == "system" for value in values):
-        return ", which the system named and the user doesn't,"
-    return ", which neither turn spells,"
-
-
-def _shows(text: str, value: str) -> bool:
-    """Whether a text has a value, or its number, in figures or in words."""
-    low = text.lower()
-    if not value.isdecimal():
-        return value.lower() in low
-    words = _WORDS.findall(low)  # the 1 of "15:15" is none
-    return value in words or (int(value) < 60 and number_word(int(value)) in words)
-
-
-_WORDS = re.compile(r"\w+")
+        yield "main", replace(DialogueRecords(held.parsed, source, records), hard=hard, hard_turns=turns)
 
 
 def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:

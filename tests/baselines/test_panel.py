@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.baselines.panel.choice import ONE, Unit, cells_of, check, hardest, scores
-from dialmill.pipelines.baselines.panel.panel import TurnPanel, Verdict
+from dialmill.pipelines.baselines.panel.panel import TurnPanel, Verdict, thirds_of
 from dialmill.pipelines.baselines.panel.responses import ResponsePanel
 from dialmill.pipelines.baselines.panel.seen import Right, tasks, wrong_slots
 from dialmill.pipelines.baselines.panel.snippets import SnippetPanel, known_of
@@ -124,12 +124,37 @@ def msgspec_copy(unit: Unit) -> Unit:
     return Unit(unit.id, unit.stratum, unit.turns, unit.length, {**unit.errors, "k0 again": unit.errors["k0"]}, unit.sums)
 
 
-def test_a_variant_is_judged_half_by_the_unperturbed_text() -> None:
+def test_the_unperturbed_text_has_two_thirds_of_the_say_and_one_where_values_are_others() -> None:
     def verdict(error: int, kind: str = "words") -> Verdict:
         return Verdict(None, "", 1, 1, {kind: {"update": error}}, {})
 
-    assert verdict(ONE).unit("a", verdict(0)).errors == {"words": {"update": ONE // 2}}
+    assert verdict(ONE).unit("a", verdict(0)).errors == {"words": {"update": ONE // 3}}
+    assert verdict(ONE).unit("a", verdict(0), 1).errors == {"words": {"update": 2 * ONE // 3}}
     assert verdict(ONE).unit("a", None).errors == verdict(ONE).unit("a", verdict(0, "other")).errors == {"words": {"update": ONE}}
+    standard = told(1, "north", "cheap", TEXTS[0])
+    first, asked, second = standard.turns
+    longer = standard.replace(turns=(first, asked, second.replace(utterance="well , something cheap please"), Turn(3, "system", "fine .")))
+    assert thirds_of(longer, standard) == 2 and thirds_of(told(1, "east", "cheap", TEXTS[0]), standard) == 1
+
+
+def test_turns_whose_labels_contradict_each_other_are_not_measured_and_decide_on_no_later_turn() -> None:
+    panel, dialogues = TurnPanel(), corpus(80, TEXTS)
+    data = panel.train("words", dialogues, "en")
+    assert data is not None
+    sound = told(99, "north", "cheap", TEXTS[0])
+    first, asked, second = sound.turns
+    unsaid = SlotValues("hotel", "stars", ("4",))
+    record = sound.replace(turns=(first.replace(state=(*first.state, unsaid)), asked, second.replace(state=(*second.state, unsaid))))
+    assert [task.right.doubtful for task in tasks(record)] == [True, False]
+    (verdict,) = panel.judge({"words": panel.load("words", data)}, record)
+    assert verdict.doubtful == 1 and verdict.sums["words"]["update of"] == verdict.sums["words"]["jga of"] == 1
+    assert panel.measure(verdict.sums["words"])["jga"] == 1, "the state of the turn before was told"
+
+
+def test_an_aspect_counts_by_its_weight() -> None:
+    some = [Unit(f"u{at}", "", 1, 1, {"k": {"often": at % 2 * ONE, "seldom": at // 2 % 2 * ONE}}, {}) for at in range(4)]
+    plain, weighted = scores(some, {"k": "k"}).tolist(), scores(some, {"k": "k"}, None, {"seldom": 3}).tolist()
+    assert plain[1] == plain[2] and weighted[1] < weighted[2] and max(weighted) == weighted[3]
 
 
 def answered(number: int, asked: str, answer: str) -> Dialogue:

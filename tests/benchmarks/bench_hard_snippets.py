@@ -44,7 +44,7 @@ def main() -> None:
         units += [one.unit(record.dialogue_id, None) for one in panel.judge(models, record, benchmark.judged_turns(record, recipe, 1))]
     power = "" if len(units) >= panel.least else ": no power"
     print(f"{len(units)} instances, {sum(one.stratum == 'target' for one in units)} knowledge-seeking{power}")
-    for one in check(units, panel.families, 0.25, panel.measure):
+    for one in check(units, panel.families, 0.25, panel.measure, panel.weights):
         shown = f"test {100 * one.test:.1f} hard {100 * one.hard:.1f} draws {100 * one.mean:.1f} [{100 * one.low:.1f}]"
         print(f"{one.kind} {one.figure}: {shown}, gap {100 * (one.mean - one.hard):.1f}{'' if one.below else ' NOT BELOW'}")
 

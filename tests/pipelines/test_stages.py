@@ -194,7 +194,7 @@ def test_test_dialogues_wait_and_come_back_as_they_were(monkeypatch: pytest.Monk
     typos = source.replace(suite="typos", dialogue_id="d1/typos/0")
     element = element_of(source, recipe, source, typos)
     verdict = Verdict(None, "", 1, 1, {"words": {"update": 5}}, {}, (Missed(0, "update", "hotel area", ("words",)),))
-    panel = SimpleNamespace(halves=True, judge=lambda models, record, turns: [verdict])
+    panel = SimpleNamespace(asks_clean=True, judge=lambda models, record, turns: [verdict])
     monkeypatch.setattr(training_sample, "bind", lambda *_: SimpleNamespace(panel=panel, models=lambda *_: {"words": None}))
     main, tagged = passed(JudgeTest(recipe, Released(), SEED), element, (Layout(), {}))
     assert main == [] and len(tagged["judged"]) == 2

@@ -11,6 +11,7 @@ of each length as the hard ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +29,8 @@ _MOST_TURNS = 8
 _PSEUDO = 4
 
 Numbers = NDArray[np.float64]
+#: The weights of aspects that all count once.
+EQUAL: Mapping[str, int] = MappingProxyType({})
 
 
 class Unit(msgspec.Struct, array_like=True, frozen=True):
@@ -81,20 +84,21 @@ def cells_of(units: Sequence[Unit]) -> list[tuple[str, int, int]]:
     return [(unit.stratum, min(unit.turns, _MOST_TURNS), unit.length) for unit in units]
 
 
-def scores(units: Sequence[Unit], families: Mapping[str, str], without: str | None = None) -> Numbers:
+def scores(units: Sequence[Unit], families: Mapping[str, str], without: str | None = None, weights: Mapping[str, int] = EQUAL) -> Numbers:
     """How hard each unit is, beyond what its length lets one expect; in standard deviations.
 
     Args:
         units: in an order that depends on nothing but themselves.
         families: kind -> family; families count alike, whatever their number of kinds.
         without: a family that has no say.
+        weights: aspect -> how often it counts, once where it isn't named.
     """
     kinds = sorted(kind for kind, family in families.items() if family != without)
     total, having = np.zeros(len(units)), np.zeros(len(units))
     for family in sorted({families[kind] for kind in kinds}):
         part, said = np.zeros(len(units)), np.zeros(len(units))
         for kind in (one for one in kinds if families[one] == family):
-            mine, there = _kind_score(units, kind)
+            mine, there = _kind_score(units, kind, weights)
             part += mine
             said += there
         total += np.divide(part, said, out=np.zeros(len(units)), where=said > 0)
@@ -115,8 +119,8 @@ def scores(units: Sequence[Unit], families: Mapping[str, str], without: str | No
     return np.where(having > 0, np.round(mean - expected, 9), -np.inf)
 
 
-def _kind_score(units: Sequence[Unit], kind: str) -> tuple[Numbers, NDArray[np.bool_]]:
-    """The z-scored errors of a kind, averaged over aspects, and which units it says anything of."""
+def _kind_score(units: Sequence[Unit], kind: str, weights: Mapping[str, int]) -> tuple[Numbers, NDArray[np.bool_]]:
+    """The z-scored errors of a kind, averaged over aspects by their weights, and which units it says anything of."""
     aspects = sorted({aspect for unit in units for aspect in unit.errors.get(kind, ())})
     total, having = np.zeros(len(units)), np.zeros(len(units))
     for aspect in aspects:
@@ -126,8 +130,8 @@ def _kind_score(units: Sequence[Unit], kind: str) -> tuple[Numbers, NDArray[np.b
         number, one = len(errors), int(errors.sum())
         spread = sum(int(error) * int(error) for error in errors.tolist()) * number - one * one
         if spread > 0:
-            total[places] += (errors * number - one) / float(np.sqrt(float(spread)))
-        having[places] += 1
+            total[places] += weights.get(aspect, 1) * (errors * number - one) / float(np.sqrt(float(spread)))
+        having[places] += weights.get(aspect, 1)
     return np.divide(total, having, out=np.zeros(len(units)), where=having > 0), having > 0
 
 
@@ -152,7 +156,7 @@ def hardest(units: Sequence[Unit], found: Numbers, share: float) -> list[int]:
     return sorted(chosen)
 
 
-def check(units: Sequence[Unit], families: Mapping[str, str], share: float, measure: Measure) -> list[Checked]:
+def check(units: Sequence[Unit], families: Mapping[str, str], share: float, measure: Measure, weights: Mapping[str, int] = EQUAL) -> list[Checked]:
     """Whether the hard set is hard for a kind that had no say in it, for every kind."""
     if not units or len(set(families.values())) < 2:
         return []
@@ -162,7 +166,7 @@ def check(units: Sequence[Unit], families: Mapping[str, str], share: float, meas
     draws = _Draws(units, cell)
     found: list[Checked] = []
     for family in sorted(set(families.values())):
-        hard = np.array(hardest(units, scores(units, families, without=family), share), dtype=np.int64)
+        hard = np.array(hardest(units, scores(units, families, family, weights), share), dtype=np.int64)
         if not len(hard):
             continue
         quota = np.bincount(cell[hard], minlength=len(names))

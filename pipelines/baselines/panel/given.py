@@ -26,7 +26,7 @@ Predictions = dict[str, dict[int, Prediction]]
 
 def given_guesses(given: Mapping[int, Prediction], found: Sequence[Task]) -> tuple[dict[int, Guess], list[str], int | None]:
     """Predictions as guesses: what changes from one predicted state to the next is the update; with the aspects that they say anything of, and at how
-    many turns the whole state is right (None without states)."""
+    many turns whose labels don't contradict each other the whole state is right (None without states)."""
     guesses: dict[int, Guess] = {}
     state: dict[Slot, str] = {}
     joint = 0
@@ -39,7 +39,11 @@ def given_guesses(given: Mapping[int, Prediction], found: Sequence[Task]) -> tup
             now = {(domain, slot): canonical(values[0]) for domain, slot, values in said.state if values}
             update = {slot: value for slot, value in now.items() if state.get(slot) != value}
             state = now
-            joint += now.keys() == task.right.after.keys() and all(now[slot] in values for slot, values in task.right.after.items())
+            joint += (
+                not task.right.doubtful
+                and now.keys() == task.right.after.keys()
+                and all(now[slot] in values for slot, values in task.right.after.items())
+            )
         label = "|".join(class_labels(said.labels)) if said.labels is not None else ""
         guesses[task.turn] = Guess(update, frozenset(), label)
     states = any(one.state is not None for one in given.values())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
-from dialmill.pipelines.baselines.panel.choice import ONE, Unit, length_step
+from dialmill.pipelines.baselines.panel.choice import EQUAL, ONE, Unit, length_step
 from dialmill.pipelines.baselines.panel.given import Predictions, given_guesses
 from dialmill.pipelines.baselines.panel.kind import TurnKind
 from dialmill.pipelines.baselines.panel.seen import ACTS, LABEL, UPDATE, Task, tasks, wrong_slots
@@ -16,6 +16,9 @@ from dialmill.schemas import Dialogue
 
 #: The figure of states that a baseline's own guesses lead to.
 JOINT = "jga"
+#: The thirds of the say that the unperturbed text of a dialogue has in what is hard in its perturbed one. With a half, another draw of a paraphrase,
+#: of typos or of speech makes another set too often; where the perturbation puts in other values, the unperturbed text tells less of them.
+CLEAN, CLEAN_OF_OTHER_VALUES = 2, 1
 
 
 class Missed(msgspec.Struct, array_like=True, frozen=True):
@@ -36,6 +39,7 @@ class Verdict(msgspec.Struct, array_like=True, frozen=True):
         missed: what was missed, for reasons.
         doubtful: turns that were left out because their labels contradict each other.
         unanswerable: whether no kind can answer it, so that it is no test of anything.
+        missed_clean: what was missed of the unperturbed text, where that alone is what makes it hard.
     """
 
     turn: int | None
@@ -47,10 +51,18 @@ class Verdict(msgspec.Struct, array_like=True, frozen=True):
     missed: tuple[Missed, ...] = ()
     doubtful: int = 0
     unanswerable: bool = False
+    missed_clean: tuple[Missed, ...] = ()
 
-    def unit(self, record_id: str, clean: Verdict | None) -> Unit:
-        """The verdict as a unit of the choice; with the verdict of the unperturbed text, which then has half a say."""
-        errors = self.errors if clean is None else _halved(self.errors, clean.errors)
+    def beside(self, clean: Verdict | None) -> Verdict:
+        """The verdict with the reasons of the unperturbed text, where most kinds miss nothing of the perturbed one."""
+        kinds = len(self.errors)
+        if clean is None or any(2 * len(one.kinds) > kinds for one in self.missed):
+            return self
+        return msgspec.structs.replace(self, missed_clean=clean.missed)
+
+    def unit(self, record_id: str, clean: Verdict | None, thirds: int = CLEAN) -> Unit:
+        """The verdict as a unit of the choice; with the verdict of the unperturbed text, which then has so many thirds of the say."""
+        errors = self.errors if clean is None else _mixed(self.errors, clean.errors, thirds)
         return Unit(unit_id(record_id, self.turn), self.stratum, self.turns, self.length, errors, self.sums)
 
 
@@ -59,10 +71,17 @@ def unit_id(record_id: str, turn: int | None) -> str:
     return record_id if turn is None else f"{record_id}#{turn}"
 
 
-def _halved(own: Mapping[str, Mapping[str, int]], clean: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    """The means of the errors in two texts; those in one where the other has none."""
+def thirds_of(record: Dialogue, standard: Dialogue) -> int:
+    """How much say the unperturbed text has in what is hard in a perturbed one: less where the values that are to be told are other ones."""
+    cells = ({cell for turn in one.turns if turn.speaker == "user" for cell in turn.state} for one in (record, standard))
+    return CLEAN if next(cells) == next(cells) else CLEAN_OF_OTHER_VALUES
+
+
+def _mixed(own: Mapping[str, Mapping[str, int]], clean: Mapping[str, Mapping[str, int]], thirds: int) -> dict[str, dict[str, int]]:
+    """The weighted means of the errors in two texts; those in one where the other has none."""
     return {
-        kind: {aspect: (error + clean.get(kind, {}).get(aspect, error)) // 2 for aspect, error in aspects.items()} for kind, aspects in own.items()
+        kind: {aspect: (error * (3 - thirds) + clean.get(kind, {}).get(aspect, error) * thirds) // 3 for aspect, error in aspects.items()}
+        for kind, aspects in own.items()
     }
 
 
@@ -75,8 +94,10 @@ class Panel(ABC):
     least: ClassVar[int]
     #: Whether prediction files of the user's can join in.
     takes_predictions: ClassVar[bool] = False
-    #: Whether the unperturbed text of a dialogue has half a say in what is hard in its perturbed one.
-    halves: ClassVar[bool] = True
+    #: Aspect -> how often it counts, once where it isn't named.
+    weights: ClassVar[Mapping[str, int]] = EQUAL
+    #: Whether the unperturbed text of a dialogue has a say in what is hard in its perturbed one.
+    asks_clean: ClassVar[bool] = True
 
     @abstractmethod
     def train(self, kind: str, dialogues: Sequence[Dialogue], language: str, pool: Sequence[Any] = ()) -> bytes | None:
@@ -162,7 +183,7 @@ class TurnPanel(Panel):
                 for aspect, mine in aspects.items()
                 if mine and aspect in said
             }
-            sums[kind] = self._sums(found, aspects, said, joint)
+            sums[kind] = self._sums(sound, aspects, said, joint)
             for aspect, mine in aspects.items():
                 for task in mine:
                     for what in said.get(aspect, {}).get(task.turn, ()):
@@ -175,11 +196,11 @@ class TurnPanel(Panel):
 
     @staticmethod
     def _wrong(model: Any, record: Dialogue, found: Sequence[Task]) -> tuple[dict[str, dict[int, list[str]]] | None, int | None]:
-        """aspect -> turn -> what is wrong, and at how many turns the carried state is right; (None, None) where the model says nothing of it."""
+        """aspect -> turn -> what is wrong, and at how many sound turns the carried state is right; (None, None) where the model says nothing."""
         if isinstance(model, TurnKind):
             said = carried(model, found)
             guesses = {task.turn: guess for task, (guess, _) in zip(found, said, strict=True)}
-            joint: int | None = sum(_is_state(task, state) for task, (_, state) in zip(found, said, strict=True))
+            joint: int | None = sum(_is_state(task, state) for task, (_, state) in zip(found, said, strict=True) if not task.right.doubtful)
             known: Iterable[str] = (UPDATE, ACTS, LABEL)
         else:
             predictions: Predictions = model
@@ -202,17 +223,17 @@ class TurnPanel(Panel):
 
     @staticmethod
     def _sums(
-        found: Sequence[Task], aspects: Mapping[str, Sequence[Task]], wrong: Mapping[str, Mapping[int, list[str]]], joint: int | None
+        sound: Sequence[Task], aspects: Mapping[str, Sequence[Task]], wrong: Mapping[str, Mapping[int, list[str]]], joint: int | None
     ) -> dict[str, int]:
-        """What `measure` needs: over all turns, the doubtful ones too, as whoever scores a system will count them."""
+        """What `measure` needs: over the turns whose labels don't contradict each other, as no system could be right at the others."""
         sums: dict[str, int] = {}
         for aspect, turns in wrong.items():
             if aspects[aspect]:
-                counted = [task for task in found if aspect != ACTS or task.right.has_acts]
+                counted = [task for task in sound if aspect != ACTS or task.right.has_acts]
                 sums[f"{aspect} of"] = len(counted)
                 sums[f"{aspect} right"] = sum(not turns.get(task.turn) for task in counted)
         if joint is not None and aspects[UPDATE]:
-            sums |= {f"{JOINT} of": len(found), f"{JOINT} right": joint}
+            sums |= {f"{JOINT} of": len(sound), f"{JOINT} right": joint}
         return sums
 
     def measure(self, sums: Mapping[str, int]) -> Mapping[str, float]:

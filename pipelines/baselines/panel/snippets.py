@@ -39,6 +39,8 @@ _CONTEXT = 8
 _FULL = 1 << 12
 #: Training questions that the neighbours are looked for among, at most, and training turns that margins are taken of.
 _QUESTIONS, _MARGINS = 8000, 600
+#: What a detector errs on.
+SOUGHT, NOT_SOUGHT = "sought", "not sought"
 #: Ranks that count for MRR.
 _LISTED = 5
 
@@ -244,8 +246,10 @@ class SnippetPanel(Panel):
 
     families: ClassVar[Mapping[str, str]] = {name: name for name in _RANKERS}
     least = 800
+    # Detectors seldom err, and rankers often: what both miss would be told by the rankers alone.
+    weights: ClassVar[Mapping[str, int]] = {SOUGHT: 2, NOT_SOUGHT: 2}
     #: A dialogue without its questions is another one.
-    halves = False
+    asks_clean = False
 
     def train(self, kind: str, dialogues: Sequence[Dialogue], language: str, pool: Sequence[Any] = ()) -> bytes | None:
         found = [task for dialogue in dialogues for task in tasks(dialogue)]
@@ -287,8 +291,9 @@ class SnippetPanel(Panel):
         shown = ""
         for kind, model in loaded.items():
             margin = _margin(model.detector, task)
-            # Half where nothing wins, 0 from the usual margin on, 2 at most.
-            errors[kind] = {"sought" if seeks else "not sought": min(max(model.usual - margin, 0) * ONE // (2 * model.usual), 2 * ONE)}
+            # Half where nothing wins, 0 from the usual margin on, 2 at most; squared, so that what is clearly wrong counts.
+            doubt = min(max(model.usual - margin, 0) * ONE // (2 * model.usual), 2 * ONE)
+            errors[kind] = {SOUGHT if seeks else NOT_SOUGHT: doubt * doubt // ONE}
             said = (margin > 0) == seeks
             sums[kind] = {"tp": int(seeks and said), "fp": int(said and not seeks), "fn": int(seeks and not said)}
             if margin <= 0:

@@ -14,14 +14,15 @@ from dialmill.pipelines.baselines.panel.embedding import Embedding
 from dialmill.pipelines.baselines.panel.kind import TurnKind
 from dialmill.pipelines.baselines.panel.linear import Characters, Words
 from dialmill.pipelines.baselines.panel.neighbours import Neighbours
-from dialmill.pipelines.baselines.panel.seen import Guess, Task, topic_of
+from dialmill.pipelines.baselines.panel.seen import Guess, Task, first_values, topic_of
 from dialmill.pipelines.baselines.panel.values import Values
 
 KINDS: dict[str, type[TurnKind]] = {kind.name: kind for kind in (Values, Words, Characters, Neighbours, Embedding)}
 
 
 def carried(kind: TurnKind, tasks: Iterable[Task]) -> list[tuple[Guess, dict[Slot, str]]]:
-    """What a baseline says turn by turn given the right state before each, and the state that its own guesses alone lead to."""
+    """What a baseline says turn by turn given the right state before each, and the state that its own guesses alone lead to; at a turn whose labels
+    contradict each other it is told what changes, or one wrong label would decide on all turns after it."""
     state: dict[Slot, str] = {}
     topic = ""
     found = []
@@ -29,8 +30,9 @@ def carried(kind: TurnKind, tasks: Iterable[Task]) -> list[tuple[Guess, dict[Slo
         guess = kind.guess(task.seen)
         mine = tuple(sorted(state.items()))
         own = guess if mine == task.seen.state and topic == task.seen.topic else kind.guess(task.seen._replace(state=mine, topic=topic))
-        changed = [slot for slot, value in own.update.items() if state.get(slot) != value]
-        state = {**state, **own.update}
+        update = first_values(task.right.changed) if task.right.doubtful else own.update
+        changed = [slot for slot, value in update.items() if state.get(slot) != value]
+        state = {**state, **update}
         topic = topic_of(changed, topic)
         found.append((guess, dict(state)))
     return found

@@ -4,7 +4,7 @@ Release files, in the layout of alexa/alexa-with-dstc9-track1-dataset, so that i
 ``release/data/{knowledge,output_schema}.json`` with ``train`` and ``val``, ``release/data_eval`` with ``test``; each split has `logs.json` and
 `labels.json` in one order. The labels of test say in `source` where they come from: multiwoz, or sf_written and sf_spoken of the unseen side.
 ``release/data_ambiguous`` repeats the test instances whose question an entity spoken of earlier answers as well. ``release/few_shot`` and
-``release/test_hard`` hold such data roots for the few-shot dialogues of train and the hard ones of test.
+``release/test_hard`` hold such data roots for the few-shot dialogues of train, with the whole of val, and for the hard ones of test.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ class Dstc9Track1(Benchmark):
                 context.counters.reject("instances", "not_sampled", number - len(kept))
             hide = context.hides_labels(record)
             at = made.order + bytes([place])
-            yield from repeated(_released(split, kept, at, hide), [FEW] if made.few else [])
+            # The official scripts want train and val in one data root.
+            few = made.few or (recipe.few_shot and split == "valid")
+            yield from repeated(_released(split, kept, at, hide), [FEW] if few else [])
             hard = [one for one in kept if one.turn in made.hard_turns.get(record.dialogue_id, ())]
             yield from (one._replace(path=in_subset(HARD, one.path)) for one in _released(split, hard, at, hide))
 
@@ -128,7 +130,10 @@ class Dstc9Track1(Benchmark):
         return next((split for split, folder in (*_FOLDERS.items(), ("test", _AMBIGUOUS)) if f"{folder}/" in path), None)
 
     def expected(self, recipe: Recipe) -> dict[str, str]:
-        return super().expected(recipe) | {f"{root}/{name}": schema for root in _subset_roots(recipe) for name, schema in _SHARED.items()}
+        found = super().expected(recipe)
+        val = [path for path in found if path.startswith(f"{_FOLDERS['valid']}/")] if recipe.few_shot else []
+        found |= {in_subset(FEW, path): found[path] for path in val}
+        return found | {f"{root}/{name}": schema for root in _subset_roots(recipe) for name, schema in _SHARED.items()}
 
     def release_files(self, suites: list[str], blind: bool) -> dict[str, str]:
         found: dict[str, str] = {}

@@ -153,7 +153,7 @@ def check_release(root: Path) -> tuple[list[str], list[str]]:
     release = root / "release"
     seen = _base(release / "data" / "train", problems)
     ambiguous = next((name for name in _AMBIGUOUS if (release / name).is_dir()), _AMBIGUOUS[0])
-    subsets = ("few_shot/data/train", "test_hard/data_eval/test", f"test_hard/{ambiguous}/test")
+    subsets = ("few_shot/data/train", "few_shot/data/val", "test_hard/data_eval/test", f"test_hard/{ambiguous}/test")
     for name in ("data/train", "data/val", "data_eval/test", f"{ambiguous}/test", *(one for one in subsets if (release / one).is_dir())):
         folder = release / name
         labels = folder / "labels.json"

@@ -55,8 +55,6 @@ class Dstc9Track4(Benchmark):
     takes_records = True
     # The assistant's response is the next turn, and a later turn's history has it.
     answers_in_dialogues = True
-    # Labels are whether it has to be asked which object is meant, and the objects.
-    labels_are_classes = False
     task_categories, task_ids = ("text-retrieval", "text-generation"), ("utterance-retrieval", "dialogue-modeling")
 
     def recipe(self) -> type[Recipe]:
