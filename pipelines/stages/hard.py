@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from dialmill.pipelines.baselines.panel.choice import Unit, check, hardest, scores
-from dialmill.pipelines.baselines.panel.panel import Panel, Verdict, thirds_of, unit_id
+from dialmill.pipelines.baselines.panel.panel import Panel, Verdict, tenths_of, unit_id
 from dialmill.pipelines.baselines.panel.registry import panel as panel_of
 from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.recipe import Recipe
@@ -80,9 +80,9 @@ class JudgeTest(Stage):
                 same = asks and record.turns == standard.turns
                 own = list(clean.values()) if same else [one.beside(clean.get(one.turn)) for one in learned.panel.judge(models, record, turns)]
                 verdicts.append(own)
-                thirds = thirds_of(record, standard)
+                tenths = tenths_of(record, standard)
                 for one in own:
-                    unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn), thirds)
+                    unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn), tenths)
                     yield "judged", (record.suite, msgspec.msgpack.encode(JudgedUnit(unit, one.doubtful, one.unanswerable)))
         held = Held(element.parsed, pack(element.source), [pack(one) for one in element.records], verdicts)
         yield "held", (element.source.source_id, compress(msgspec.msgpack.encode(held)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.baselines.panel.choice import ONE, Unit, cells_of, check, hardest, scores
-from dialmill.pipelines.baselines.panel.panel import TurnPanel, Verdict, thirds_of
+from dialmill.pipelines.baselines.panel.panel import TurnPanel, Verdict, tenths_of
 from dialmill.pipelines.baselines.panel.responses import ResponsePanel
 from dialmill.pipelines.baselines.panel.seen import Right, tasks, wrong_slots
 from dialmill.pipelines.baselines.panel.snippets import SnippetPanel, known_of
@@ -74,6 +74,8 @@ def test_turns_whose_labels_contradict_each_other_are_left_out() -> None:
     assert [task.right.doubtful for task in tasks(sound)] == [False, False]
     assert [task.right.doubtful for task in tasks(sound.replace(turns=(unsaid, asked, second)))] == [True, False]
     assert not any(task.right.doubtful for task in tasks(sound.replace(turns=(first, asked, missing)))), "the slot is unknown to this state"
+    other = [task.right.doubtful for task in tasks(sound.replace(turns=(first, asked, missing)), {("hotel", "area")})]
+    assert other == [False, True], "states of the corpus have it"
 
 
 def units(count: int, kinds: int = 5, skill: float = 1.0) -> list[Unit]:
@@ -124,17 +126,17 @@ def msgspec_copy(unit: Unit) -> Unit:
     return Unit(unit.id, unit.stratum, unit.turns, unit.length, {**unit.errors, "k0 again": unit.errors["k0"]}, unit.sums)
 
 
-def test_the_unperturbed_text_has_two_thirds_of_the_say_and_one_where_values_are_others() -> None:
+def test_the_unperturbed_text_has_two_tenths_of_the_say_and_one_where_values_are_others() -> None:
     def verdict(error: int, kind: str = "words") -> Verdict:
         return Verdict(None, "", 1, 1, {kind: {"update": error}}, {})
 
-    assert verdict(ONE).unit("a", verdict(0)).errors == {"words": {"update": ONE // 3}}
-    assert verdict(ONE).unit("a", verdict(0), 1).errors == {"words": {"update": 2 * ONE // 3}}
+    assert verdict(ONE).unit("a", verdict(0)).errors == {"words": {"update": 3 * ONE // 10}}
+    assert verdict(ONE).unit("a", verdict(0), 3).errors == {"words": {"update": 7 * ONE // 10}}
     assert verdict(ONE).unit("a", None).errors == verdict(ONE).unit("a", verdict(0, "other")).errors == {"words": {"update": ONE}}
     standard = told(1, "north", "cheap", TEXTS[0])
     first, asked, second = standard.turns
     longer = standard.replace(turns=(first, asked, second.replace(utterance="well , something cheap please"), Turn(3, "system", "fine .")))
-    assert thirds_of(longer, standard) == 2 and thirds_of(told(1, "east", "cheap", TEXTS[0]), standard) == 1
+    assert tenths_of(longer, standard) == 7 and tenths_of(told(1, "east", "cheap", TEXTS[0]), standard) == 3
 
 
 def test_turns_whose_labels_contradict_each_other_are_not_measured_and_decide_on_no_later_turn() -> None:

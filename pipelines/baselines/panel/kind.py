@@ -88,9 +88,14 @@ def context_names(seen: Seen) -> list[str]:
 
 
 class TurnKind(ABC):
-    """One kind of baseline, trained on the turns of one language."""
+    """One kind of baseline, trained on the turns of one language.
+
+    Attributes:
+        finder: finds the values that it has met, of every slot.
+    """
 
     name: ClassVar[str]
+    finder: Finder
 
     @classmethod
     @abstractmethod

@@ -16,9 +16,9 @@ from dialmill.schemas import Dialogue
 
 #: The figure of states that a baseline's own guesses lead to.
 JOINT = "jga"
-#: The thirds of the say that the unperturbed text of a dialogue has in what is hard in its perturbed one. With a half, another draw of a paraphrase,
+#: The tenths of the say that the unperturbed text of a dialogue has in what is hard in its perturbed one. With a half, another draw of a paraphrase,
 #: of typos or of speech makes another set too often; where the perturbation puts in other values, the unperturbed text tells less of them.
-CLEAN, CLEAN_OF_OTHER_VALUES = 2, 1
+CLEAN, CLEAN_OF_OTHER_VALUES = 7, 3
 
 
 class Missed(msgspec.Struct, array_like=True, frozen=True):
@@ -60,9 +60,9 @@ class Verdict(msgspec.Struct, array_like=True, frozen=True):
             return self
         return msgspec.structs.replace(self, missed_clean=clean.missed)
 
-    def unit(self, record_id: str, clean: Verdict | None, thirds: int = CLEAN) -> Unit:
-        """The verdict as a unit of the choice; with the verdict of the unperturbed text, which then has so many thirds of the say."""
-        errors = self.errors if clean is None else _mixed(self.errors, clean.errors, thirds)
+    def unit(self, record_id: str, clean: Verdict | None, tenths: int = CLEAN) -> Unit:
+        """The verdict as a unit of the choice; with the verdict of the unperturbed text, which then has so many tenths of the say."""
+        errors = self.errors if clean is None else _mixed(self.errors, clean.errors, tenths)
         return Unit(unit_id(record_id, self.turn), self.stratum, self.turns, self.length, errors, self.sums)
 
 
@@ -71,16 +71,16 @@ def unit_id(record_id: str, turn: int | None) -> str:
     return record_id if turn is None else f"{record_id}#{turn}"
 
 
-def thirds_of(record: Dialogue, standard: Dialogue) -> int:
+def tenths_of(record: Dialogue, standard: Dialogue) -> int:
     """How much say the unperturbed text has in what is hard in a perturbed one: less where the values that are to be told are other ones."""
     cells = ({cell for turn in one.turns if turn.speaker == "user" for cell in turn.state} for one in (record, standard))
     return CLEAN if next(cells) == next(cells) else CLEAN_OF_OTHER_VALUES
 
 
-def _mixed(own: Mapping[str, Mapping[str, int]], clean: Mapping[str, Mapping[str, int]], thirds: int) -> dict[str, dict[str, int]]:
+def _mixed(own: Mapping[str, Mapping[str, int]], clean: Mapping[str, Mapping[str, int]], tenths: int) -> dict[str, dict[str, int]]:
     """The weighted means of the errors in two texts; those in one where the other has none."""
     return {
-        kind: {aspect: (error * (3 - thirds) + clean.get(kind, {}).get(aspect, error) * thirds) // 3 for aspect, error in aspects.items()}
+        kind: {aspect: (error * (10 - tenths) + clean.get(kind, {}).get(aspect, error) * tenths) // 10 for aspect, error in aspects.items()}
         for kind, aspects in own.items()
     }
 
@@ -148,6 +148,8 @@ class TurnPanel(Panel):
     """Belief states, acts and labels of user turns; the unit is the record."""
 
     families: ClassVar[Mapping[str, str]] = {name: name for name in KINDS}
+    # States are scored as a whole: where updates count no more than acts do, sets are less hard by joint goal accuracy.
+    weights: ClassVar[Mapping[str, int]] = {UPDATE: 5, ACTS: 4, LABEL: 4}
     least = 200
     takes_predictions = True
 
@@ -161,7 +163,8 @@ class TurnPanel(Panel):
         return KINDS[kind].unpack(data)
 
     def judge(self, models: Mapping[str, Any], record: Dialogue, turns: Sequence[int] | None = None) -> list[Verdict]:
-        found = list(tasks(record))
+        known = {slot for model in models.values() if isinstance(model, TurnKind) for slot in model.finder.counts}
+        found = list(tasks(record, known))
         sound = [task for task in found if not task.right.doubtful]
         if not sound or not models:
             return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dialmill.pipelines.baselines.ontology import Slot, canonical, silent
@@ -91,8 +91,12 @@ def topic_of(changed: Iterable[Slot], before: str) -> str:
     return min(set(domains), key=lambda name: (-domains.count(name), name)) if domains else before
 
 
-def tasks(dialogue: Dialogue) -> Iterator[Task]:
-    """Every user turn of a dialogue, the state before it taken from the labels."""
+def tasks(dialogue: Dialogue, known: Container[Slot] = ()) -> Iterator[Task]:
+    """Every user turn of a dialogue, the state before it taken from the labels.
+
+    Args:
+        known: the slots that states of the corpus are known to have.
+    """
     before: Accepted = {}
     system = topic = ""
     for turn in dialogue.turns:
@@ -101,15 +105,15 @@ def tasks(dialogue: Dialogue) -> Iterator[Task]:
             continue
         after = accepted(turn)
         changed = {slot: values for slot, values in after.items() if slot not in before or before[slot][0] not in values}
-        right = Right(before, after, changed, act_names(turn), turn_class(turn), bool(turn.acts), _doubtful(turn, changed, after, system))
+        right = Right(before, after, changed, act_names(turn), turn_class(turn), bool(turn.acts), _doubtful(turn, changed, after, system, known))
         yield Task(turn.turn, Seen(turn.utterance, system, tuple(sorted(first_values(before).items())), topic), right)
         topic = topic_of(changed, topic)
         before, system = after, ""
 
 
-def _doubtful(turn: Turn, changed: Accepted, after: Accepted, system: str) -> bool:
+def _doubtful(turn: Turn, changed: Accepted, after: Accepted, system: str, known: Container[Slot]) -> bool:
     """Whether a turn's labels contradict each other: a slot comes to a value that neither an act nor any of both utterances says, or an act gives a
-    value of a slot, of a domain that the state knows, and the state has no such slot."""
+    value of a slot that states have, and the state has no such slot."""
     if not turn.acts:
         return False
     said = {(act.domain, act.slot) for act in turn.acts if act.slot is not None and act.value is not None}
@@ -119,8 +123,8 @@ def _doubtful(turn: Turn, changed: Accepted, after: Accepted, system: str) -> bo
         if slot not in said and slot not in spelled and (all(silent(slot[1], one) for one in values) or not any(one in texts for one in values)):
             return True
     domains = {domain for domain, _ in after}
-    known = {slot for _, slot in after}
-    return any((domain, slot) not in after and domain in domains and slot in known for domain, slot in said)
+    names = {slot for _, slot in after}
+    return any(slot not in after and (slot in known or (slot[0] in domains and slot[1] in names)) for slot in said)
 
 
 def wrong_slots(right: Right, update: Mapping[Slot, str]) -> list[Slot]:
