@@ -16,10 +16,13 @@ from dialmill.schemas.dialogue import class_labels, decode
 from tests.contract.test_ceilings import BUILDS as EVERY
 from tests.pipelines.tools import DATA, plain, records
 
-#: Settings of the three sets of a benchmark, the smallest first.
-SIZES = ("few_shot=0.02", "few_shot=0.1", "few_shot=0.4")
+#: Settings of the two sets of a benchmark, the smaller first.
+SIZES = ("few_shot=0.1", "few_shot=0.3")
 #: Recorded runs of agents are all test.
-BUILDS = {name: how for name, how in EVERY.items() if name not in ("perturb", "agent-noise")}
+BUILDS = {name: how for name, how in EVERY.items() if name not in ("perturb", "agent-noise")} | {
+    "cgodial-fbd": ("flow", ("train_size=60", "test_size=12")),
+    "noesis-advising": ("advising", ("partials=20", "subtasks=1,3")),
+}
 #: They have no release of their own for train, or no form of it for a part.
 WITHOUT = frozenset({"splits", "dstc9-track2"})
 
@@ -52,7 +55,7 @@ def _counts_for(record: Dialogue, labels: bool) -> set[str]:
 @pytest.mark.parametrize("name", sorted(BUILDS))
 def test_each_domain_and_label_of_test_is_there_five_times(built: Mapping[tuple[str, str], Path], name: str) -> None:
     """The labels of turns that a suite inserts too: what records have counts, of all suites together."""
-    folder = built[name, SIZES[1]]
+    folder = built[name, SIZES[0]]
     having: dict[str, set[str]] = {}
     there: dict[str, set[str]] = {}
     wanted: set[str] = set()
@@ -76,8 +79,8 @@ def test_each_domain_and_label_of_test_is_there_five_times(built: Mapping[tuple[
 def test_smaller_sets_are_part_of_larger_ones(built: Mapping[tuple[str, str], Path], name: str) -> None:
     sets = [{one.source_id for some in _few(built[name, size]).values() for one in some} for size in SIZES]
     assert sets[0] and all(smaller <= larger for smaller, larger in pairwise(sets))
-    whole = {path.parent.name: set(path.open("rb")) for path in built[name, SIZES[2]].glob("dialogues/*/train.jsonl")}
-    for path in built[name, SIZES[2]].glob("few_shot/*/train.jsonl"):
+    whole = {path.parent.name: set(path.open("rb")) for path in built[name, SIZES[1]].glob("dialogues/*/train.jsonl")}
+    for path in built[name, SIZES[1]].glob("few_shot/*/train.jsonl"):
         assert set(path.open("rb")) <= whole[path.parent.name], "the records of train, as they are there"
 
 
@@ -151,7 +154,7 @@ TRAINED = {
 
 @pytest.mark.parametrize("name", sorted(BUILDS.keys() - WITHOUT))
 def test_the_release_s_own_loader_trains_on_the_few(built: Mapping[tuple[str, str], Path], name: str) -> None:
-    folder = built[name, SIZES[1]]
+    folder = built[name, SIZES[0]]
     trained = TRAINED[name](folder / "release")
     few = [one for some in _few(folder).values() for one in some]
     ids = {part for one in few for part in (one.source_id, one.dialogue_id)}
