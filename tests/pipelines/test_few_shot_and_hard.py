@@ -47,6 +47,8 @@ def test_few_shot_sets_have_their_share_and_nest(built_with) -> None:  # type: i
         for smaller, larger in pairwise(sets):
             assert set(smaller) <= set(larger), "a smaller set is part of a larger one"
     assert _few(built_with("few_shot=0", "hard_baselines=")) == []
+    cards = [(built_with(*setting) / "README.md").read_text("utf-8") for setting in (settings[0], settings[3])]
+    assert "repeats 5% of train, at least 5 of each domain" in cards[0] and "repeats 8 dialogues of each domain of train" in cards[1]
     for number, few in ((5, shares[0]), (8, counts[0]), (20, counts[1])):
         for domain in sorted({name for record in train.values() for name in record.domains}):
             there = sum(domain in record.domains for record in train.values())
