@@ -37,6 +37,10 @@ _SHORT = (
 _BEFORE_CLAUSE = word_set("and but so also yes yeah yep no nope ok okay alright sure great perfect thanks well hi hello hey then please actually oh ")
 
 
+#: Of these, the words that stand inside clauses too.
+_INSIDE_CLAUSE = word_set("also please then actually sure")
+
+
 class Phrase(NamedTuple):
     """A phrase of a table. `allowed` and `refused` are words that must or must not follow; "[" stands for any value, "[area" for one of that slot."""
 
@@ -183,7 +187,8 @@ def find(
             place = last
             break
         else:
-            begins = language == "en" and units[place] in _BEFORE_CLAUSE
+            # "Can you also book": such a word opens a clause only where one could begin.
+            begins = language == "en" and units[place] in _BEFORE_CLAUSE and (begins or units[place] not in _INSIDE_CLAUSE)
             opens = False
             place += 1
 

@@ -238,3 +238,11 @@ def test_any_dialogue_is_worded_or_refused(kind: type[Paraphrase], record: Dialo
 def test_an_unknown_voice_is_refused() -> None:
     with pytest.raises(ValueError, match="voice must be one of"):
         speaker("en", "pirate")
+
+
+def test_no_condition_is_read_as_words() -> None:
+    """A condition whose name looks like a place ("{venue}" like "{v}") would be said aloud."""
+    known = re.compile(r"\{(?:v(?::[a-z]+)?|[A-Z]+[A-Z0-9]*)\}")
+    for section, clauses in _sections():
+        for clause in clauses:
+            assert "{" not in known.sub("", clause.text), (section, clause.text)

@@ -93,7 +93,7 @@ def _facts(slot: str, surface: str) -> frozenset[str]:
     elif low in _COMPASS:
         found.add("dir")
     if _VENUE.search(low):
-        found.add("venue")
+        found.add("site")
     if low in _PRICES or low == "ultra high-end":
         found.add("adj")
     elif low in ("moderately", "cheaply", "expensively", "reasonably"):

@@ -123,6 +123,7 @@ _UNMISTAKABLE = (
     ),
     ("type", frozenset({"attraction", "hotel"}), re.compile(r"\b(?:kind|type) of (?:attraction|place|hotel)s?\b|\b(?:attraction|hotel) type\b")),
     ("stars", frozenset({"hotel"}), re.compile(r"\bstar ratings?\b|\bstar of the\b|\bhow many stars\b")),
+    ("leaveat", frozenset({"train"}), re.compile(r"\bdeparture (?:time|and (?:the )?(?:travel|arrival|journey))")),
     ("time", frozenset({"train"}), re.compile(r"\bhow long\b|\btravel times?\b|\bduration\b")),
     ("ticket", frozenset({"train"}), re.compile(r"\bhow much\b|\bprices?\b|\bcosts?\b|\bfare\b")),
     ("id", frozenset({"train"}), re.compile(r"\btrain id\b|\bid number\b|\btrainid\b")),
@@ -148,6 +149,7 @@ _ONE_IN_MIND = re.compile(
 )
 _HINDERED = re.compile(r"\b(?:available|busy|can(?: ?not| n t| ?t)|unable|be late|too (?:late|early|far|expensive|much|soon))\b")
 _TAKEN = re.compile(r"\binterested\b|\b(?:sounds?|looks?|seems?) (?:\w+ )?(?:good|great|nice|fine|perfect)\b|\bi (?:really )?like\b")
+_BOOKED = re.compile(r"\b(?:thank|thanks|thankyou|appreciate)\b(?: \w+){0,6} (?:booking|reserving)\b")
 _EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
 _GENERAL = frozenset({"thank", "bye", "greet"})
 
@@ -192,6 +194,8 @@ def plan(context: Context) -> Plan | Refusal:
         return Refusal("unlabelled: instead")
     if kinds & {"no", "declineintent"} and kinds <= _CONTENTLESS | {"declineintent"} and _HINDERED.search(text):
         return Refusal("unlabelled: why")  # a no with its reason
+    if "book" in kinds and _BOOKED.search(text):
+        return Refusal("unlabelled: booked")  # thanks for what is booked already
     if "declinebook" in kinds and _TAKEN.search(text):
         return Refusal("unlabelled: liked")  # what isn't booked yet is liked all the same
     if _EXACT.search(text):
