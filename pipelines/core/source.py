@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-from dialmill.pipelines.core.errors import UsageError
+from dialmill.pipelines.core.errors import RecordError, UsageError
 from dialmill.schemas import Dialogue
 from dialmill.schemas.kinds import FileKind
 
@@ -114,3 +114,21 @@ def id_fault(source_id: str) -> str | None:
     if not source_id.strip():
         return "empty_id"
     return None if source_id.isascii() or source_id.encode("utf-8", "replace").decode() == source_id else "lone_surrogate"
+
+
+#: Labels of one turn: no corpus has a hundredth of it, and what learns from states takes memory for each slot.
+MOST_LABELS = 10_000
+
+
+def bounded(dialogue: Dialogue) -> Dialogue:
+    """A dialogue as it was read, none of whose turns has more slots, values, acts and spans than `MOST_LABELS` together.
+
+    Raises:
+        RecordError: one has.
+    """
+    for turn in dialogue.turns:
+        number = len(turn.acts) + len(turn.spans) + sum(1 + len(cell.values) for cell in turn.state)
+        if number > MOST_LABELS:
+            told = f"turn {turn.turn} has {number:,} slots, values, acts and spans; {MOST_LABELS:,} are taken at most: is it a file of labels?"
+            raise RecordError("too_many_labels", told)
+    return dialogue

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialmill.pipelines.core.scorer import Score, Table
+from dialmill.pipelines.core.terminal import printable
 
 
 def tables(scores: dict[str, Any], details: bool = True) -> list[Table]:
@@ -183,7 +184,7 @@ def markdown(scores: dict[str, Any], tables: Sequence[Table]) -> str:
     for table in tables:
         rows = [_bar(list(map(_marked_down, row))) for row in table.rows]
         texts = _text_columns(table)
-        lines = [_bar(table.head), _bar(["---"] * texts + ["---:"] * (len(table.head) - texts)), *rows]
+        lines = [_bar(list(map(_marked_down, table.head))), _bar(["---"] * texts + ["---:"] * (len(table.head) - texts)), *rows]
         blocks.append(f"**{table.caption}**\n\n" + "\n".join(lines))
     about = [*(f"- {name}: {what}" for name, what in scores["policy"].items()), *(f"- note: {note}" for note in scores["notes"])]
     about.append("- versions: " + ", ".join(f"{name} {version}" for name, version in scores["versions"].items()))
@@ -195,15 +196,19 @@ def _text_columns(table: Table) -> int:
     return next((place for row in table.rows for place, cell in enumerate(row) if isinstance(cell, Score)), 1)
 
 
+#: What is markup in a cell of Markdown, such as the name of a system, which is a file's.
+_MARKUP = re.compile(r"[\\`*|]|<(?=[A-Za-z/!])|(?<=\])\(")
+
+
 def _marked_down(cell: str | Score) -> str:
     if isinstance(cell, str):
-        return cell
+        return _MARKUP.sub(r"\\\g<0>", " ".join(printable(cell).split()))
     bold = f"**{cell.text}**" if cell.best else cell.text
     return bold + (f"<sup>{cell.beats}</sup>" if cell.beats else "") + (f" ({cell.change})" if cell.change else "")
 
 
 def _bar(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(cells) + " |"
 
 
 def latex(tables: Sequence[Table]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import RecordError, UsageError
 from dialmill.pipelines.core.inputs import InputFile
-from dialmill.pipelines.core.source import Piece, Source, id_fault
+from dialmill.pipelines.core.source import Piece, Source, bounded, id_fault
 from dialmill.pipelines.core.stage import Reject
 from dialmill.pipelines.disentangle.source import MessageSource
 from dialmill.pipelines.sources import registry
@@ -78,7 +78,7 @@ def _pieces(one: InputFile, sources: dict[str, Source]) -> Iterator[tuple[str, P
 
 def _parse(source: Source, source_id: str, pieces: Sequence[Piece]) -> Dialogue:
     try:
-        return source.parse(source_id, pieces)
+        return bounded(source.parse(source_id, pieces))
     except RecordError:
         raise
     except Exception as error:

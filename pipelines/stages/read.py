@@ -14,7 +14,7 @@ from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.recipe import Recipe
-from dialmill.pipelines.core.source import Kind, Piece, Source, id_fault
+from dialmill.pipelines.core.source import Kind, Piece, Source, bounded, id_fault
 from dialmill.pipelines.core.stage import Item, Reject, Stage, compress, decompress
 from dialmill.pipelines.sources import cut
 from dialmill.pipelines.stages.filters import refusal
@@ -171,7 +171,7 @@ class JoinAndParse(Stage):
         mine = [piece for piece in pieces if self.inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
         try:
             mine = [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine]
-            dialogue = source.parse(source_id, mine)
+            dialogue = bounded(source.parse(source_id, mine))
         except RecordError as error:
             yield self._reject("read", error, first, source_id)
             return
@@ -244,7 +244,7 @@ def parse_pieces(
         return None
     source = sources[inputs[first.file].source]
     mine = [piece for piece in pieces if inputs[piece.file].source == source.name and (piece.kind != "dialogue" or piece is first)]
-    return source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine])
+    return bounded(source.parse(source_id, [piece if piece.kind == "split" else piece._replace(data=decompress(piece.data)) for piece in mine]))
 
 
 def as_piece(value: bytes, offsets: Offsets | None = None) -> Piece:

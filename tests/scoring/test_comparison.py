@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from dialmill.pipelines.benchmarks import scores
+from dialmill.pipelines.core.scorer import Score, Table
 from dialmill.pipelines.scoring import tables
 
 import dialmill as dm
@@ -142,3 +143,13 @@ def test_a_picture_that_can_t_be_drawn_is_refused(compared: tuple[Path, list[Pat
     pytest.importorskip("matplotlib")
     one = call(*words, "--suite", "typos", "--plot", tmp_path / "x.svg")
     assert one.code == 2 and "no drops" in one.err and not (tmp_path / "x.svg").exists()
+
+
+def test_names_of_systems_are_no_markup_of_a_table() -> None:
+    name = "a|b\n| c <img src=x onerror=y> [d](javascript:e) `f` *g* \x1b[31m slot_f1 [1, 2]"
+    text = tables.markdown(
+        {"benchmark": "b", "policy": {}, "notes": [], "versions": {}}, [Table("caption", ("system", "score"), [(name, Score("1.0"))])]
+    )
+    (row,) = [line for line in text.splitlines() if "javascript" in line]
+    assert row.startswith("| a\\|b \\| c \\<img src") and "](" not in row and "\\`f\\` \\*g\\*" in row
+    assert "\x1b" not in text and "slot_f1 [1, 2] | 1.0 |" in row

@@ -30,6 +30,8 @@ from numpy.typing import NDArray
 FILL, SILENT, ACT, LABEL = "fill", "silent", "act", "label"
 #: A class is learned from so many training turns on.
 _LEAST = 2
+#: Classes at most.
+_MOST = 2000
 Class = tuple[str, ...]
 
 
@@ -48,7 +50,8 @@ class Classes:
         kept = [name for name, number in counts.items() if number >= _LEAST or len(tasks) < 200]
         if not any(task.right.label for task in tasks):
             kept = [name for name in kept if name[0] != LABEL]
-        return cls(sorted(kept))
+        # The commonest where there are very many: a table of weights has a column for each.
+        return cls(sorted(sorted(kept, key=lambda name: (-counts[name], name))[:_MOST]))
 
     @staticmethod
     def of(task: Task) -> list[Class]:
