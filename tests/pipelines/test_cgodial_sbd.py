@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,14 @@ import pytest
 from dialmill.perturbers import parse
 from dialmill.perturbers.insertion.questions import held_out
 from dialmill.pipelines.benchmarks.cgodial.sbd import release as slots
+from dialmill.pipelines.benchmarks.cgodial.sbd.check import check_release
+from dialmill.pipelines.benchmarks.cgodial.sbd.scorer import parse_state
+from dialmill.pipelines.benchmarks.cgodial.sbd.slots import hard_id
+from dialmill.pipelines.scoring.state import state_of
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
 from dialmill.schemas.dialogue import decode
 
+from tests import published
 from tests.pipelines.tools import DATA, call, manifest, plain, records
 
 DOMAINS = {"旅游景点", "汽车", "辅导班", "飞机", "医院", "酒店", "电影", "电脑", "餐厅", "火车", "电视剧", "天气", "通用"}
@@ -186,6 +193,59 @@ def test_a_turn_to_the_letter() -> None:
         }
     ]
     assert [slots.db_token(number) for number in (None, 0, 1, 2, 3, 4, 99)] == ["", "[db_0]", "[db_1]", "[db_2]", "[db_2]", "[db_3]", "[db_3]"]
+
+
+def _asking(*slots: tuple[str, str]) -> Dialogue:
+    """A turn that asks for (domain, slot), and an answer that tells them all, and the place of a restaurant last."""
+    user = Turn(0, "user", "请问", acts=tuple(Act("request", domain, slot) for domain, slot in slots))
+    told = [*slots, ("餐厅", "区域")]
+    system = Turn(1, "system", "您好", acts=tuple(Act("inform", domain, slot, "1") for domain, slot in told))
+    return Dialogue(dialogue_id="x", source="risawoz", source_id="x", turns=(user, system))
+
+
+@pytest.mark.parametrize(
+    "slots_asked",
+    [
+        [("医院", "3.0T MRI"), ("餐厅", "价格(元)")],
+        [("餐厅", "人均消费"), ("酒店", "电话/手机"), ("旅游景点", "门票")],
+        [("电脑", "Owner's note"), ("电脑", 'the "best" one\'s'), ("电脑", "back\\slash")],
+        [("酒店", "早餐|午餐"), ("酒店", "WiFi [inform]"), ("酒店", "[餐厅] 距离"), ("酒店", "房价=")],
+    ],
+)
+def test_the_right_acts_are_right_as_published_whatever_the_names(slots_asked: list[tuple[str, str]]) -> None:
+    """Also put in lower case, as one of the two published readers does."""
+    (turn,) = slots.turns(_asking(*slots_asked), [None])
+    assert turn["turn_succ"], "something is still asked"
+    for one in (turn, json.loads(json.dumps(turn, ensure_ascii=False).lower())):
+        assert published.slot_turn_right(one["sys_act"], one["sys_act"], one["turn_succ"])
+    assert set(re.findall(r"\[(\w+)\]", str(turn["sys_act"]))) <= DOMAINS | ACTS
+
+
+def test_values_keep_what_the_published_reader_splits_at() -> None:
+    values = {"名称": "[餐厅] 之家", "价位": "30=40", "区域": "东|西"}
+    state = tuple(SlotValues("酒店", slot, (value,)) for slot, value in values.items())
+    read = published.slot_state(slots.constraint(Turn(0, "user", "", state=state)))
+    assert {slot: unicodedata.normalize("NFKC", value) for slot, value in read["[酒店]"].items()} == {
+        slot: value.replace(" ", "") for slot, value in values.items()
+    }
+    assert parse_state(slots.constraint(Turn(0, "user", "", state=state))) == state_of([("酒店", k, [v]) for k, v in values.items()], "zh", False)
+
+
+def test_hard_dialogues_stand_under_the_ids_that_the_published_evaluation_looks_for() -> None:
+    for name, due in {"Hospital_goal_1": "Hospital_goal_1", "MyShop-1": "myshop-1", "hotel_car_goal": "hotel_Car_goal", "pc_9": "PC_9"}.items():
+        assert hard_id(name) == due == hard_id(name.lower())
+
+
+def test_verify_names_ids_and_domains_that_the_published_readers_mistake(built: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(built, folder)
+    place = folder / "release/data/processed/data_for_damd.json"
+    dialogues = _load(place)
+    name = next(iter(dialogues))
+    logs = json.loads(re.sub("|".join(rf"\[{domain}\]" for domain in DOMAINS), "[宠物店]", json.dumps(dialogues[name], ensure_ascii=False)))
+    place.write_text(json.dumps({**dialogues, name.upper(): logs}), "utf-8")
+    told = " ".join(check_release(folder, manifest(folder)["recipe"]).problems)
+    assert f"{name.upper()} and {name} are one dialogue" in told and "don't know [宠物店]" in told
 
 
 def test_the_published_reader_trains_on_the_few_alone(built: Path) -> None:

@@ -22,6 +22,7 @@ from dialmill.pipelines.benchmarks.cgodial.sbd.check import check_release
 from dialmill.pipelines.benchmarks.cgodial.sbd.recipe import SlotRecipe
 from dialmill.pipelines.benchmarks.cgodial.sbd.release import DIALOGUES, HARD, LISTS, SLOTS, SPOKEN
 from dialmill.pipelines.benchmarks.cgodial.sbd.scorer import SlotScorer
+from dialmill.pipelines.benchmarks.cgodial.sbd.slots import hard_id
 from dialmill.pipelines.benchmarks.cgodial.sbd.stages import SeenSlots, WriteSlots
 from dialmill.pipelines.benchmarks.cgodial.writing import keyed, needs_written
 from dialmill.pipelines.benchmarks.shared import turn_predictor
@@ -97,7 +98,7 @@ class CgodialSbd(Benchmark):
         yield from repeated(pieces, [FEW] if context.recipe.few_shot and (made.few or clean.split != "train") else [])
         if made.hard:
             hide = "labels/" if context.hides_labels(clean) else ""
-            yield Out(f"{hide}{HARD}", order, 1, keyed(clean.source_id, slots.by_difficulty(clean, spoken)))
+            yield Out(f"{hide}{HARD}", order, 1, keyed(hard_id(clean.source_id), slots.by_difficulty(clean, spoken)))
 
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         seen = runner.apply("find slots", SeenSlots(), records)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialmill.perturbers.insertion.questions import EXTRA, QUESTION
-from dialmill.pipelines.benchmarks.cgodial.sbd.slots import slot_name
+from dialmill.pipelines.benchmarks.cgodial.sbd.slots import found, in_order, slot_name, value_text
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import OOS
 
@@ -27,7 +27,8 @@ OUT_OF_SCOPE = "OOS"
 REGULAR, KNOWN, UNKNOWN = "regular", EXTRA, "out_of_know"
 #: RiSAWOZ's acts that CGoDial has under another name, or no name for.
 _ACTS = {"greeting": "general", "no-offer": "nooffer", "no offer": "nooffer"}
-_KNOWN_ACTS = frozenset(["request", "inform", "recommend", "affirm", "negate", "nooffer", "general", "bye", "fallback"])
+#: The acts that the published readers know.
+ACTS = frozenset(["request", "inform", "recommend", "affirm", "negate", "nooffer", "general", "bye", "fallback"])
 
 
 def turns(dialogue: Dialogue, matches: Sequence[int | None]) -> list[dict[str, object]]:
@@ -37,11 +38,11 @@ def turns(dialogue: Dialogue, matches: Sequence[int | None]) -> list[dict[str, o
         dialogue: user and system turns, alternating, the user first; inserted turns as `questions` and `out_of_scope` label them.
         matches: the rows that fit after each user turn of the source.
     """
-    found: list[dict[str, object]] = []
+    made: list[dict[str, object]] = []
     own = iter(matches)
     for user, system in zip(dialogue.turns[::2], dialogue.turns[1::2], strict=False):
         kind = KNOWN if EXTRA in user.labels else UNKNOWN if OOS in user.labels else REGULAR
-        found.append(
+        made.append(
             {
                 "user": user.utterance,
                 "constraint": constraint(user),
@@ -49,22 +50,22 @@ def turns(dialogue: Dialogue, matches: Sequence[int | None]) -> list[dict[str, o
                 "sys_act": sys_act(system, user),
                 "resp": delexicalised(system),
                 "turn_domain": " ".join(f"[{name}]" for name in _domains(user, system)),
-                "turn_num": len(found),
+                "turn_num": len(made),
                 "type": kind,
                 "turn_succ": success(user, system),
             }
         )
-    return found
+    return made
 
 
 def by_difficulty(clean: Dialogue, spoken: Mapping[int, Dialogue]) -> list[list[str]]:
     """The versions of each user turn: the written one first, then the others by how many edits they have."""
-    found = []
+    marks = []
     for turn in clean.turns:
         if turn.speaker == "user":
             edits = {name: len(spoken[number].turns[turn.turn].edits) if number in spoken else 0 for number, name in enumerate(VERSIONS[1:])}
-            found.append([VERSIONS[0], *sorted(edits, key=lambda name: (edits[name], name))])
-    return found
+            marks.append([VERSIONS[0], *sorted(edits, key=lambda name: (edits[name], name))])
+    return marks
 
 
 def blinded(turn: dict[str, object]) -> dict[str, object]:
@@ -76,7 +77,7 @@ def constraint(user: Turn) -> str:
     """ "[餐厅] 区域=姑苏区|价位=中等 [酒店] 星级=5"; empty for an empty state."""
     domains: dict[str, list[str]] = {}
     for entry in user.state:
-        domains.setdefault(entry.domain, []).append(f"{slot_name(entry.slot)}={entry.values[0]}")
+        domains.setdefault(entry.domain, []).append(f"{slot_name(entry.slot)}={value_text(entry.values[0])}")
     return " ".join(f"[{domain}] {'|'.join(slots)}" for domain, slots in domains.items())
 
 
@@ -86,32 +87,45 @@ def db_token(matches: int | None) -> str:
 
 
 def sys_act(system: Turn, user: Turn) -> str:
-    """ "[餐厅] [recommend] 名称|区域": the acts by domain, in the order of the turn."""
+    """ "[餐厅] [recommend] 名称|区域": the acts by domain, in the order of the turn, but for what the published readers would lose."""
     label = _question(user)
     if label:
         return f"[{next((act.domain for act in system.acts), GENERAL)}] [inform] {label}"
     if OOS in user.labels:
         return f"[{GENERAL}] [fallback] {OUT_OF_SCOPE}"
+    domains = _acts(system)
+    parts = []
+    for domain in in_order(domains, _told(user, system)):
+        parts.append(f"[{domain}]")
+        parts += [f"[{act}] {'|'.join(slots)}".rstrip() for act, slots in domains[domain].items()]
+    return " ".join(parts)
+
+
+def success(user: Turn, system: Turn) -> list[str]:
+    """What the predicted acts must hold. A slot that the published reading of the right acts themselves doesn't find is not asked for."""
+    label = _question(user)
+    if label or OOS in user.labels:
+        return [label or OUT_OF_SCOPE]
+    told, domains = _told(user, system), _acts(system)
+    seen = found(domains, in_order(domains, told))
+    return [slot for slot in told if slot in seen]
+
+
+def _told(user: Turn, system: Turn) -> list[str]:
+    """The slots that the user asked for and the system tells."""
+    asked = {(act.domain, act.slot) for act in user.acts if act.act == "request" and act.slot is not None}
+    informed = [slot_name(act.slot) for act in system.acts if act.act != "request" and act.slot is not None and (act.domain, act.slot) in asked]
+    return list(dict.fromkeys(informed))
+
+
+def _acts(system: Turn) -> dict[str, dict[str, list[str]]]:
+    """Domain -> act -> slots, in the order of the turn."""
     domains: dict[str, dict[str, list[str]]] = {}
     for act in system.acts:
         slots = domains.setdefault(act.domain, {}).setdefault(act_name(act.act), [])
         if act.slot is not None and slot_name(act.slot) not in slots:
             slots.append(slot_name(act.slot))
-    parts = []
-    for domain, acts in domains.items():
-        parts.append(f"[{domain}]")
-        parts += [f"[{act}] {'|'.join(slots)}".rstrip() for act, slots in acts.items()]
-    return " ".join(parts)
-
-
-def success(user: Turn, system: Turn) -> list[str]:
-    """What the predicted acts must hold."""
-    label = _question(user)
-    if label or OOS in user.labels:
-        return [label or OUT_OF_SCOPE]
-    asked = {(act.domain, act.slot) for act in user.acts if act.act == "request" and act.slot is not None}
-    informed = [slot_name(act.slot) for act in system.acts if act.act != "request" and act.slot is not None and (act.domain, act.slot) in asked]
-    return list(dict.fromkeys(informed))
+    return domains
 
 
 def delexicalised(system: Turn) -> str:
@@ -133,7 +147,7 @@ def _question(user: Turn) -> str:
 def act_name(act: str) -> str:
     """An act of RiSAWOZ by the name that the release has for it; `general` where it has none."""
     name = _ACTS.get(act, act)
-    return name if name in _KNOWN_ACTS else "general"
+    return name if name in ACTS else "general"
 
 
 def _domains(user: Turn, system: Turn) -> list[str]:

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from dialmill.pipelines.benchmarks.cgodial.releases import ALL_VERSIONS, HARD, find, need, parts
 from dialmill.pipelines.benchmarks.cgodial.sbd.release import OUT_OF_SCOPE, VERSIONS, act_name
-from dialmill.pipelines.benchmarks.cgodial.sbd.slots import slot_name
+from dialmill.pipelines.benchmarks.cgodial.sbd.slots import hard_id, slot_name
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, ratio
@@ -53,6 +53,8 @@ class _Turn(msgspec.Struct):
     turn_succ: list[str] = []
 
 
+#: Dialogue -> the versions of each turn, from the easiest to the hardest.
+_Hard = dict[str, list[list[str]]]
 #: (dialogue, number of the turn, version).
 Place = tuple[str, int, str]
 
@@ -105,7 +107,7 @@ class SlotScorer(Scorer):
 
     def _read_hard(self, gold: str) -> dict[str, list[list[str]]]:
         path = find(gold, "hard_data_id_sorted.json")
-        return {} if path is None else msgspec.json.decode(path.read_bytes(), type=dict[str, list[list[str]]])
+        return {} if path is None else {hard_id(name): turns for name, turns in msgspec.json.decode(path.read_bytes(), type=_Hard).items()}
 
     def suites(self) -> list[str]:
         return [WRITTEN, SPOKEN, ALL_VERSIONS, *([HARD] if self.hard else [])]
@@ -155,7 +157,7 @@ class SlotScorer(Scorer):
     def _due(self, suite: str) -> list[tuple[str, int, list[tuple[str, int]]]]:
         """(dialogue, variant, (version, number) of its turns) of every dialogue of a suite."""
         if suite == HARD:
-            known = {name: self.hard[name] for name in self.dialogues if name in self.hard}
+            known = {name: self.hard[hard_id(name)] for name in self.dialogues if hard_id(name) in self.hard}
             return [
                 (name, level, [(turn[level] if level else VERSIONS[0], at) for at, turn in enumerate(turns)])
                 for name, turns in known.items()
