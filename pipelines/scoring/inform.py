@@ -82,9 +82,16 @@ class Database:
                 made.entities[domain] = [_entity(row, f"row {number} of {path}") for number, row in enumerate(rows)]
         return made
 
-    def find(self, domain: str, constraints: Mapping[str, frozenset[str]]) -> set[int]:
-        """The numbers of the entities that fit."""
-        return {number for number, row in enumerate(self.entities.get(domain, [])) if all(_fits(row, *one) for one in constraints.items())}
+    def find(self, domain: str, constraints: Mapping[str, frozenset[str]], strict: bool = False) -> set[int]:
+        """The numbers of the entities that fit.
+
+        Args:
+            domain: of the entities.
+            constraints: slot -> values, any of which will do.
+            strict: whether what leaves or arrives at the very minute that is asked for doesn't fit, as in MultiWOZ' and SOLOIST's own searches.
+        """
+        rows = enumerate(self.entities.get(domain, []))
+        return {number for number, row in rows if all(_fits(row, slot, values, strict) for slot, values in constraints.items())}
 
 
 def _entity(row: object, where: str) -> dict[str, str]:
@@ -99,13 +106,15 @@ def _entity(row: object, where: str) -> dict[str, str]:
     return {_slot(key): scalar_text(value) or "" for key, value in held.items() if isinstance(value, str | int)}
 
 
-def _fits(row: Mapping[str, str], slot: str, values: frozenset[str]) -> bool:
+def _fits(row: Mapping[str, str], slot: str, values: frozenset[str], strict: bool = False) -> bool:
     if DONTCARE in values:
         return True
     held = row.get(slot)
     if held is None:
         return True  # not a column of this domain: "book day" and the like
     held = canonical(held, "en") or ""
+    if strict and slot in ("leaveat", "arriveby") and held in {_clock(value) for value in values}:
+        return False
     if slot == "leaveat":
         return any(held >= _clock(value) for value in values)
     if slot == "arriveby":

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity as retrieval
-from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning, same_topic
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.ecd import joined
@@ -228,6 +228,23 @@ def test_what_says_the_same_in_other_words_is_no_wrong_response(one: str, other:
     meaning = Meaning([one, other, "今天发货哦亲", "颜色很多", "湿巾很好用", "您要哪种"])
     assert meaning.same(one, other, 0.2) is meaning.same(other, one, 0.2) is same
     assert (other in retrieval.usable(one, [other], (), meaning, 0.2)) is not same
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other", "same"),
+    [
+        ("什么时候发货", "芒果干今天发货哦", "48小时内发货哦早拍早发货", True),
+        ("这个有活动吗", "8号有活动，更优惠哦", "现在没有活动的亲", True),
+        ("发什么快递", "默认是邮政，也可以发其他快递", "亲亲，快递是随机发的", True),
+        ("什么时候发货", "芒果干今天发货哦", "纯棉的更软一些", False),
+        ("这个有活动吗", "可以先领券哦", "现在没有活动的亲", False),
+        ("请问是什么时候呢", "现在可以的亲", "什么时候都可以", False),
+    ],
+)
+def test_what_is_about_the_thing_asked_and_answered_is_no_wrong_response(question: str, answer: str, other: str, same: bool) -> None:
+    """Today and within two days can't be told apart by who reads the context alone."""
+    assert same_topic(question, answer, other) is same
+    assert (other in retrieval.usable(answer, [other], ("您好", question), Meaning(), 1.0)) is not same
 
 
 def test_both_sides_of_a_context_are_read_out_and_the_response_is_not(built: Path, tmp_path: Path) -> None:

@@ -74,6 +74,15 @@ def test_what_is_not_searched_has_no_count() -> None:
     assert kb(Turn(0, "user", "hi", state=(SlotValues("attraction", "area", ("a",)),)), "en", rows) == ""
 
 
+@pytest.mark.parametrize(
+    ("slot", "value", "word"),
+    [("leaveat", "05:59", "one"), ("leaveat", "06:00", "zero"), ("arriveby", "07:00", "zero"), ("arriveby", "07:01", "one")],
+)
+def test_a_train_at_the_very_minute_is_not_counted_as_the_authors_do_not(slot: str, value: str, word: str) -> None:
+    rows = Database.of({"train_db.json": json.dumps([{"trainID": "TR1", "leaveAt": "06:00", "arriveBy": "07:00"}]).encode()})
+    assert kb(Turn(0, "user", "hi", state=(SlotValues("train", slot, (value,)),)), "en", rows) == f"kb : train {word}"
+
+
 def _turns(folder: Path) -> list[dict[str, Any]]:
     return [item for path in sorted(folder.glob("release/standard/*.soloist.json")) for item in json.loads(path.read_text("utf-8"))]
 

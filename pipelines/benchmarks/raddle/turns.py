@@ -2,7 +2,8 @@
 
 There a history is in lower case, with the user's words and the system's delexicalised ones; `kb` is "kb : DOMAIN COUNT" of the domain that came into
 the belief state last, COUNT being a word ("zero" to "four", "more than five") for how many rows of its database fit the state; five rows are
-written "5". Trains, of which there are many, have wider classes. Nothing is searched in taxis and hospitals ("kb : taxi").
+written "5". Trains, of which there are many, have wider classes; one that leaves or arrives at the very minute of the state isn't counted there.
+Nothing is searched in taxis and hospitals ("kb : taxi").
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def kb(turn: Turn, language: str, rows: Database) -> str:
         return f"kb : {domain}"
     if domain not in rows.entities:
         return ""
-    return f"kb : {domain} {count_word(len(rows.find(domain, _constraints(turn, domain, language))), domain)}"
+    return f"kb : {domain} {count_word(len(rows.find(domain, _constraints(turn, domain, language), strict=True)), domain)}"
 
 
 def _constraints(turn: Turn, domain: str, language: str) -> Mapping[str, frozenset[str]]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.baselines import ranker
-from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning, same_topic
 from dialmill.pipelines.candidates.keys import candidate_key, slips
 
 #: Ranker, and how many of the last utterances it sees (0 for all).
@@ -55,14 +55,14 @@ def priority(mean: float, number: int) -> int:
     return round(mean * _STEPS) << _SHIFT | number >> 64 - _SHIFT
 
 
-def usable(answer: str, wrong: Iterable[str], context: Iterable[str], meaning: Meaning | None = None, limit: float = 1.0) -> list[str]:
+def usable(answer: str, wrong: Iterable[str], context: Sequence[str], meaning: Meaning | None = None, limit: float = 1.0) -> list[str]:
     """The wrong responses that are wrong: none is empty, nearly equal to the answer or another one, or was said in the context; by `meaning`, none
-    says what the answer says (more alike than `limit`)."""
+    says what the answer says (more alike than `limit`), or is about what the last utterance and the answer are about."""
     said = {_key(text)[0] for text in context}
     found: list[str] = []
     for text in wrong:
         if _key(text)[0] and _key(text)[0] not in said and not any(nearly_equal(text, other) for other in (answer, *found)):
-            if meaning is not None and meaning.same(answer, text, limit):
+            if meaning is not None and (meaning.same(answer, text, limit) or (context and same_topic(context[-1], answer, text))):
                 continue
             found.append(text)
     return found

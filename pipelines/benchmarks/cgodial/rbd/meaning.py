@@ -2,7 +2,9 @@
 
 CGoDial had people vote on whether the choice of a response is ambiguous; here two responses are compared by what they say: formulas of politeness
 are set aside, the rest is weighted by how rare it is (TF-IDF over characters with their neighbours, and over words), and two responses are alike by
-their angle, or by how much of the shorter one stands in the longer. What is a question is held apart from what answers one.
+their angle, or by how much of the shorter one stands in the longer. What is a question is held apart from what answers one. And where the last
+utterance of a context and its answer are about one thing ("when is it sent?" "it is sent today"), a response about that thing ("sent within two
+days") may be as right.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ _QUESTION = re.compile("[吗么嘛][呢亲哦哈]*$|[?？]|什么|哪|多少|怎
 _ACROSS = 1.6
 #: What is left of a response in fewer characters is no content.
 _CONTENT = 2
+#: Pairs of characters that tell no topic.
+_COMMON = re.compile("什么|怎么|可以|没有|这个|那个|不是|是不|不能|还是|就是|多少|一个|这样|知道|现在|时候|还没|有没|没关|不会|不了|要是|如果")
 
 
 class Meaning:
@@ -68,6 +72,12 @@ class Meaning:
         return max(shared / sqrt(squares[0] * squares[1]) if all(squares) else 0.0, held * held)
 
 
+def same_topic(question: str, answer: str, other: str) -> bool:
+    """Whether a response is about the very thing that a context's last utterance and its answer are about: they share two characters in a row that
+    are no formula and no function word."""
+    return not _topics(question).isdisjoint(_topics(answer) & _topics(other))
+
+
 def act(text: str) -> str:
     """What a response does by its formulas; "" where it has none."""
     return next((name for name, pattern in _ACTS if pattern.search(text)), "")
@@ -85,6 +95,13 @@ def _content(text: str) -> str:
     for _, pattern in _ACTS:
         key = pattern.sub("", key)
     return _FORMULAS.sub("", key)
+
+
+@lru_cache(maxsize=1 << 16)
+def _topics(text: str) -> frozenset[str]:
+    content = _content(text)
+    pairs = (content[at : at + 2] for at in range(len(content) - 1))
+    return frozenset(pair for pair in pairs if not _COMMON.fullmatch(pair))
 
 
 def _weighted(counts: Mapping[str, int], known: Frequencies) -> dict[str, float]:
