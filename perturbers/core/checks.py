@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
-from dialmill.perturbers.core import clock, protected
+from dialmill.perturbers.core import clock, exclamations, protected
 from dialmill.perturbers.core.distance import distance
 from dialmill.perturbers.core.graphemes import inner_places
 from dialmill.perturbers.core.lexicon import alternatives, rows
@@ -60,7 +60,10 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
         names = units.names
         found = signals(text, language, units)
         problem = _values(view, text, edits, units, found, mode) or _classes(view.signals, found, mode) or _additions(view, text, edits, units)
-    return problem or _requests(before, view.units.names, names, language) or _acts(before, view.units.names, names, language)
+    if problem:
+        return problem
+    said, says = (list(exclamations.without(one, language)) for one in (view.units.names, names))
+    return _requests(before, said, says, language) or _acts(before, said, says, language)
 
 
 def _cuts_a_cluster(before: str, after: str, edits: Sequence[Edit]) -> bool:

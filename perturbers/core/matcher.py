@@ -32,6 +32,8 @@ _EN_MARKED_RUNS = Runs(re.compile(rf"[^\W\d_](?:[^\W_]|[{MARKS}])*|{_EN_UNIT.pat
 _ZH_MARKED = re.compile(_ZH_UNIT.pattern.replace("[a-z][a-z0-9]*|[^\\W_]", rf"[a-z](?:[a-z0-9]|[{MARKS}])*|[^\W_][{MARKS}]*"))
 #: Full-width forms to half-width ones, one code point each, so that offsets hold.
 _HALF = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2019: 0x27}
+#: Signs at the ends of a value, in half and full width.
+_OPENING, _CLOSING = frozenset("([（［"), frozenset(")]%）］％")
 #: Where a sentence ends: no surface runs across it.
 BREAK = re.compile(r"[?!;\n。？！；]")
 
@@ -73,9 +75,14 @@ class Cut:
             self._bounds = bounds
         return self._bounds
 
-    def closed(self, end: int, value: str) -> int:
-        """Where a place of `value` ends whose units end at `end`: the bracket that closes "海底捞(西单店)" belongs to it."""
-        return end + 1 if value[-1:] in (")", "）") and self._folded[end : end + 1] == ")" else end
+    def around(self, start: int, end: int, value: str) -> tuple[int, int]:
+        """Where a place of `value` begins and ends whose units are text[start:end]: the brackets of "(西单)火锅" and "海底捞(西单店)" belong
+        to it, and so does the sign of "50%", in full width or in half."""
+        if value[:1] in _OPENING and start and self._folded[start - 1] == value[0].translate(_HALF):
+            start -= 1
+        if value[-1:] in _CLOSING and self._folded[end : end + 1] == value[-1].translate(_HALF):
+            end += 1
+        return start, end
 
 
 def lowered(text: str) -> str:

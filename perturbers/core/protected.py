@@ -1,6 +1,7 @@
 r"""What no perturber may touch, whatever its rate, style or mode, and whether or not anything labels it: tokens that programs read.
 
-- structural tokens of corpora: ``__eou__``, ``<unconvertable>``, ``[restaurant_name]``, ``{{name}}``, ``<tag>``, ``${x}``, ``%s``;
+- structural tokens of corpora: ``__eou__``, ``<unconvertable>``, ``<tag>``, and placeholders: ``[restaurant_name]``, ``[your full name]``,
+  ``{{name}}``, ``${x}``, ``%s``;
 - control tokens of agents: ``###STOP###``, ``<|endoftext|>``, ``[DONE]``;
 - identifiers: whatever has an underscore, an ``@``, digits among letters or a path in it (``mia_li_3668``, ``A1B2``, ``/usr/bin``, ``--flag``);
 - record locators: five to eight capitals and digits on their own in a turn that isn't written in capitals ("ZFA04K", "QHRTWX");
@@ -38,7 +39,7 @@ _PATTERN = re.compile(
   | \{{\{{.{{0,400}}?\}}\}} | \$\{{[^{{}}\s]*\}}                           # {{{{name}}}}, ${{x}}
   | \{{\s*"(?:[^{{}}\n]|\{{(?:[^{{}}\n]|\{{[^{{}}\n]*\}})*\}})*\}} | \[\s*["{{][^\[\]\n]*\]   # a JSON object or array
   | <\|[^|<>\n]*\|> | </?[A-Za-z][^<>\n]{{0,200}}> | <[^\W\d]\w*>      # <|endoftext|>, <b class="x">, <unconvertable>
-  | \[\[[^\[\]\n]*\]\] | \[/?[^\W\d][\w.:-]*\] | \{{[^\W\d][\w.:-]*\}}                  # [restaurant_name], {{name}}
+  | \[\[[^\[\]\n]*\]\] | \[/?[^\W\d][\w.:-]*(?:[ ][\w.:/'’-]{{1,40}}){{0,5}}\] | \{{[^\W\d][\w.:-]*(?:[ ][\w.:/'’-]{{1,40}}){{0,5}}\}}   # [your name], {{name}}
   | [A-Za-z]\w{{0,63}}\#\d+(?!\w) | (?<![|=\w])(?:\|{{2,}}|={{2,}})(?![|=\w])             # speaker#1, |||
   | \#{{2,}}[\w-]*(?:\#+)? | \#\w+(?:[-.]\w+)*                    # ###STOP###, #channel
   | [A-Za-z][A-Za-z0-9+.-]{{0,31}}://[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-] | (?<![\w.])www\.[!#-&(-;=?-~]*[A-Za-z0-9/=&\#%_-]

@@ -288,7 +288,7 @@ class Locator:
                 if hit.last - hit.first <= form.lead + form.tail:
                     continue  # "at7" is one token, and no 7
                 # Context at the ends of a form ("at 7") is no part of the place.
-                start, end = bounds[hit.first + form.lead][0], units.closed(bounds[hit.last - 1 - form.tail][1], key[2])
+                start, end = units.around(bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1], key[2])
                 if not _overlaps(located, start, end):
                     located.append(Located(start, end, *key, form.how, ambiguous))
                 elif hidden is not None:
@@ -500,7 +500,7 @@ def find_span(
         form = index.entries[hit.key][0][0]
         if form is None or hit.last - hit.first <= form.lead + form.tail or (language == "zh" and not _stands_alone(form, hit, names)):
             continue
-        start, end = bounds[hit.first + form.lead][0], units.closed(bounds[hit.last - 1 - form.tail][1], value)
+        start, end = units.around(bounds[hit.first + form.lead][0], bounds[hit.last - 1 - form.tail][1], value)
         if not _overlaps(taken, start, end):
             ranked.append((form.how != "verbatim", slot_name(slot) not in _beside(hit, names), start, end))
     if ranked:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
+from unicodedata import normalize
 
 from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.surfaces import slot_name
@@ -149,13 +150,13 @@ class Lexicon:
             return bare
         if "|" in low:
             return _OR.get(self.target, "|").join(self.value(domain, slot, side) for side in bare.split("|"))
-        for spelling in _spellings(low, self.source):
+        for spelling in (_compatible(low), *_spellings(low, self.source)):
             found = self._listed(domain, names, spelling)
             if found is not None:
                 return found
         for name in names:
             for pattern, target in (*self.templates.get((domain, name), ()), *self.templates.get(("", name), ())):
-                match = pattern.fullmatch(low)
+                match = pattern.fullmatch(low) or pattern.fullmatch(_compatible(low))
                 if match:
                     return target.replace(_MARK, match[1])
         items = _ITEMS[self.source].split(bare) if self.source in _ITEMS else ()
@@ -177,6 +178,11 @@ def _names_of(slot: str) -> tuple[str, ...]:
     low = slot.lower()
     bare = slot_name(slot)
     return tuple(dict.fromkeys((low, bare, *_ALIASES.get(low, ()), *_ALIASES.get(bare, ()))))
+
+
+def _compatible(low: str) -> str:
+    """A value by what its characters stand for: brackets, letters and digits of full width in half width, ligatures and circled numbers undone."""
+    return normalize("NFKC", low)
 
 
 def _spellings(low: str, language: str) -> list[str]:
@@ -306,11 +312,15 @@ def _lexicon(entries: list[Entry], source: str, target: str) -> Lexicon:
         elif kind == "copy":
             copied.add(place)
         elif kind == "template":
-            before, after = low.split(_MARK)
-            pattern = re.compile(rf"{re.escape(before)}(\S.*?){re.escape(after)}")
-            templates[place] = (*templates.get(place, ()), (pattern, other))
+            for text in dict.fromkeys((low, _compatible(low))):
+                before, after = text.split(_MARK)
+                pattern = re.compile(rf"{re.escape(before)}(\S.*?){re.escape(after)}")
+                templates[place] = (*templates.get(place, ()), (pattern, other))
         else:
             names.setdefault((kind, low), other)
+    # Behind what is written: a value is found in either width, whichever of the two the table has.
+    for (domain, slot, low), other in list(values.items()):
+        values.setdefault((domain, slot, _compatible(low)), other)
     return Lexicon(source, target, names, values, templates, frozenset(copied))
 
 

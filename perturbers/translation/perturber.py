@@ -45,7 +45,7 @@ class Translate(DialoguePerturber):
     ] = ""
     engine: Annotated[
         Literal["none", "table", "memory", "llm", "ctranslate2"],
-        Meta(description="what translates the turns; none translates the labels alone, and table without a file does too"),
+        Meta(description="what translates the turns; none translates the labels alone"),
     ] = "none"
     file: Annotated[
         str,
@@ -83,15 +83,18 @@ class Translate(DialoguePerturber):
             llm.require(self.name, self.model)
         elif self.engine == "ctranslate2":
             engines.check_folder(self.file)
-        elif self.engine == "memory" and not self.file:
-            raise OptionError("translate: engine=memory needs sentence pairs, as in translate:engine=memory,file=pairs.tsv")
-        elif self.engine in ("table", "memory") and self.file:
+        elif self.engine in ("table", "memory"):
+            if not self.file:
+                raise OptionError(
+                    f"translate: engine={self.engine} needs sentence pairs, as in translate:engine={self.engine},file=pairs.tsv; "
+                    "engine=none translates the labels alone"
+                )
             engines.read_pairs(self.file)
 
     @property
     def labels_only(self) -> bool:
         """Whether the turns keep their text."""
-        return self.engine == "none" or (self.engine == "table" and not self.file)
+        return self.engine == "none"
 
     def startup_warnings(self, languages: Iterable[str]) -> tuple[str, ...]:
         if self.labels_only:

@@ -96,7 +96,7 @@ class TestRedact(PerturberContract):
 class TestTranslate(PerturberContract):
     name = "translate"
     options = {"lexicon": _lexicon()}  # noqa: RUF012 - of its engines it is the one that needs nothing installed
-    beside = {"engine": "table without a file is none, as it says", **PerturberContract.beside}  # noqa: RUF012
+    beside = {"engine": "the others need a file, a folder or a model", **PerturberContract.beside}  # noqa: RUF012
     differs = 0.0  # one translation of a label
     may_draw_no_change = False
 

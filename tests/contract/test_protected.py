@@ -23,6 +23,7 @@ PROTECTED = [
     *("__eou__", "<unconvertable>", "[restaurant_name]", "{{name}}", "<b>", "###STOP###", "<|endoftext|>", "participant_1", "mia_li_3668"),
     *("user@mail.org", "https://x.org/a?b=1&c=2", "www.example.com", "ubuntu.com/download", "`ls -la /tmp`", "/usr/share/doc", "--purge", "TR2635"),
     *("foo()", "my_func(x, 1)", "archive.tar.gz", "speaker#1", "mailto:a@b.com", "00:1A:2B:3C:4D:5E", "fe80::1ff:fe23:4567", "2023-05-01T10:00:00Z"),
+    *("[your full name]", "[Insert date here]", "{first name}", "[provide reservation ID]"),
     *("v1.2.3", "-rf", "./run.sh", "|||", "[[entity]]", "10.1000/xyz123"),
     *("ZFA04K", "QHRTWX", "10.0.0.7", '{"a": {"b": 1}}', "👍🏽", "👨\u200d👩\u200d👧", "cafe\u0301s", "123e4567-e89b-12d3-a456-426614174000"),
 ]

@@ -135,10 +135,41 @@ def test_what_was_asked_is_still_asked_in_chinese() -> None:
         ("yes , please", "yse , please", None),
         ("yes , please", "see , please", "act_changed: confirm"),
         ("thanks so much", "thanks , what else", "act_changed: request"),
+        ("thanks so much", "what a day , thanks so much", None),
+        ("thanks so much", "how very kind of you , thanks so much", None),
+        ("thanks so much", "what great news , thanks so much", None),
+        ("thanks so much", "what a lovely place it is , thanks so much", None),
+        ("thanks so much", "thanks so much , what a taxi would cost", "act_changed: request"),
+        ("thanks so much", "thanks so much , how nice is it", "act_changed: request"),
+        ("thanks so much", "thanks so much , what nice hotels", "act_changed: request"),
     ],
 )
 def test_the_act_still_fits(text: str, variant: str, reason: str | None) -> None:
     assert judge(text, variant, acts=(Act("thank", "general"),)) == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "variant", "reason"),
+    [
+        ("谢谢你", "多么美的地方啊，谢谢你", None),
+        ("谢谢你", "哪里哪里，谢谢你", None),
+        ("谢谢你", "怎么这么好呀，谢谢你", None),
+        ("谢谢你", "谢谢你，有什么", "act_changed: request"),
+        ("谢谢你", "谢谢你，多少钱", "act_changed: request"),
+    ],
+)
+def test_an_exclamation_asks_for_nothing_in_chinese(text: str, variant: str, reason: str | None) -> None:
+    assert judge(text, variant, language="zh", acts=(Act("thank", "general"),)) == reason
+
+
+def test_an_exclamation_is_no_request_that_was_kept() -> None:
+    """The day that is exclaimed about is none that is asked for."""
+    acts = (Act("request", "train", "day"),)
+    assert judge("which day is it", "what a day it is", acts=acts) == "request_lost: day"
+    assert judge("which day is it", "what day is it", acts=acts) is None
+    weather = (Act("request", "天气", "天气"),)
+    assert judge("请问那里的天气", "多么好的天气啊", language="zh", acts=weather) == "request_lost: 天气"
+    assert judge("请问那里的天气", "那里天气好吗", language="zh", acts=weather) is None
 
 
 @settings(max_examples=150, deadline=None)

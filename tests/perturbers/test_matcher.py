@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from dialmill.perturbers.core import matcher, tokens
 from dialmill.perturbers.core.matcher import Cut
+from dialmill.perturbers.core.values import Locator
+from dialmill.schemas import Dialogue, SlotValues, Turn
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -34,3 +36,23 @@ def test_runs_that_were_met_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPat
     for number in range(100):
         assert runs.findall(f"a{number} b{number}") == [f"a{number}", f"b{number}"]
     assert len(runs) <= 11
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "stands"),
+    [
+        ("海底捞(西单店)", "去海底捞（西单店）吃饭", "海底捞（西单店）"),
+        ("海底捞（西单店）", "去海底捞(西单店)吃饭", "海底捞(西单店)"),
+        ("(西单)火锅", "去（西单）火锅吃饭", "（西单）火锅"),
+        ("（西单）火锅", "去西单火锅吃饭", "西单火锅"),
+        ("五折券[新客]", "用五折券［新客］吧", "五折券［新客］"),
+        ("ＡＢＣ餐厅", "去ABC餐厅吃饭", "ABC餐厅"),
+        ("50％", "打50%折", "50%"),
+        ("①号店", "去1号店吃饭", "1号店"),
+        ("10:30", "我10：30出发", "10：30"),
+    ],
+)
+def test_a_name_stands_in_either_width_with_its_brackets(value: str, text: str, stands: str) -> None:
+    turn = Turn(0, "user", text, state=(SlotValues("餐馆", "名称", (value,)),))
+    made = Dialogue(dialogue_id="d", source="t", source_id="d", language="zh", turns=(turn,))
+    assert stands in [text[one.start : one.end] for one in Locator(made).view(turn).located]

@@ -251,6 +251,11 @@ def test_a_model_folder_is_asked_with_signs_that_it_keeps_and_then_with_the_valu
     ("options", "said"),
     [
         ({"engine": "memory"}, "engine=memory needs sentence pairs"),
+        (
+            {"engine": "table"},
+            "engine=table needs sentence pairs, as in translate:engine=table,file=pairs.tsv; engine=none translates the labels alone",
+        ),
+        ({"engine": "table", "file": ""}, "engine=table needs sentence pairs"),
         ({"engine": "ctranslate2", "file": "/nowhere"}, "/nowhere has no model.bin, source.spm, target.spm"),
         ({"engine": "table", "file": "/nowhere.tsv"}, "/nowhere.tsv: No such file"),
         ({"engine": "llm"}, "engine=llm needs a model"),
@@ -310,3 +315,20 @@ def test_what_a_translated_turn_has_to_show(source: str, target: str, languages:
 def test_values_are_found_as_people_write_them(slot: str, value: str, text: str, language: str, expected: str | None) -> None:
     found = find(slot, value, text, language)
     assert (None if found is None else text[found[0] : found[1]]) == expected
+
+
+@pytest.mark.parametrize(
+    ("listed", "value"),
+    [
+        ("海底捞（西单店）", "海底捞(西单店)"),
+        ("海底捞(西单店)", "海底捞（西单店）"),
+        ("Ａ店(1)", "a店（1）"),
+        ("A店（1）", "Ａ店(1)"),
+        ("５０％折扣店", "50%折扣店"),
+        ("①号店", "1号店"),
+    ],
+)
+def test_a_value_is_found_in_either_width(listed: str, value: str, tmp_path: Path) -> None:
+    path = tmp_path / "lexicon.tsv"
+    path.write_text(f"kind\tdomain\tslot\tsource\ttarget\ndomain\t\t\t餐馆\trestaurant\nvalue\t餐馆\t名称\t{listed}\tShop\n", "utf-8")
+    assert lexicon.load(str(path), "zh", "en").value("餐馆", "名称", value) == "Shop"

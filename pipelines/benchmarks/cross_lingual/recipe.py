@@ -27,7 +27,7 @@ class Track2Recipe(Recipe):
     ] = ""
     engine: Annotated[
         Literal["none", "table", "memory", "llm", "ctranslate2"],
-        Meta(description="what translates the turns; none translates the labels alone, and table without sentences does too"),
+        Meta(description="what translates the turns; none translates the labels alone"),
     ] = "none"
     sentences: Annotated[
         str,
