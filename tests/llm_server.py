@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,8 +14,10 @@ from typing import Any
 import pytest
 from dialmill.perturbers.rewording import llm
 
-#: What the server does: an answer's text, or (status, headers, body).
-Reply = str | tuple[int, dict[str, str], bytes]
+#: What the server does: an answer's text, or (status, headers, body); a body in pieces comes piece by piece.
+Reply = str | tuple[int, dict[str, str], bytes | list[bytes]]
+#: Seconds between pieces.
+_PAUSE = 0.1
 
 
 class Server(ThreadingHTTPServer):
@@ -45,10 +48,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        with contextlib.suppress(BrokenPipeError):  # a client that didn't wait
+        pieces = [content] if isinstance(content, bytes) else content
+        self.send_header("Content-Length", str(sum(map(len, pieces))))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a client that didn't wait
             self.end_headers()
-            self.wfile.write(content)
+            for place, piece in enumerate(pieces):
+                time.sleep(_PAUSE if place else 0)
+                self.wfile.write(piece)
+                self.wfile.flush()
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""

@@ -33,6 +33,9 @@ _CALLS = 4
 _TIMEOUT, _LONGEST_WAIT = 60.0, 30.0
 #: No further call is made once so many have failed and they are this share of all: the endpoint is down, or answers nothing of use.
 _PATIENCE, _HOPELESS = 40, 0.75
+#: The same once so many timeouts' worth of seconds went by in vain, in calls and waits of all threads; after half of it calls are given a quarter of
+#: their time.
+_IN_VAIN = 4
 #: Bytes of a response that are read at most.
 _LARGEST = 1 << 20
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
@@ -100,6 +103,7 @@ class Client:
     timeout: float = _TIMEOUT
     _tries: int = 0
     _failures: int = 0
+    _vain: float = 0.0
     _failed: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _http: tuple[int, httpx.Client] | None = None
@@ -154,23 +158,32 @@ class Client:
     def _try(self, body: bytes) -> Answer:
         """One call, counted."""
         with self._lock:
-            if self._failures >= _PATIENCE and self._failures >= _HOPELESS * self._tries:
+            spent = self._failures >= _PATIENCE or self._vain >= _IN_VAIN * self.timeout
+            if spent and self._failures >= _HOPELESS * self._tries:
                 raise LlmError("llm_failed: endpoint down")
             self._tries += 1
+            seconds = self.timeout if self._vain < _IN_VAIN / 2 * self.timeout else self.timeout / 4
+        self._connections()  # making them the first time is no time of the endpoint
+        begun = time.monotonic()
         try:
-            return self._post(body)
+            return self._post(body, seconds)
         except LlmError:
             with self._lock:
                 self._failures += 1
+                self._vain += time.monotonic() - begun
             raise
 
     def _waits(self, state: RetryCallState) -> float:
         """Seconds before the next try."""
         fault = state.outcome.exception() if state.outcome is not None else None
         asked = fault.after if isinstance(fault, _PassingFault) else None
-        return min(self.wait * 2 ** (state.attempt_number - 1) if asked is None else asked, _LONGEST_WAIT)
+        seconds = min(self.wait * 2 ** (state.attempt_number - 1) if asked is None else asked, _LONGEST_WAIT)
+        with self._lock:
+            self._vain += seconds
+        return seconds
 
-    def _post(self, body: bytes) -> Answer:
+    def _post(self, body: bytes, seconds: float) -> Answer:
+        """One call that may take so long."""
         import httpx
 
         key = check_key(self.key or os.environ.get("OPENAI_API_KEY"))
@@ -178,10 +191,13 @@ class Client:
         latest = time.monotonic() + 2 * self.timeout
         try:
             # Redirects aren't followed: the key is for this endpoint alone.
-            with self._connections().stream("POST", f"{self._base()}/chat/completions", content=body, headers=headers) as response:
-                content = bytearray()
+            with self._connections().stream("POST", f"{self._base()}/chat/completions", content=body, headers=headers, timeout=seconds) as response:
+                content, until = bytearray(), time.monotonic() + seconds
                 for chunk in response.iter_bytes():
                     content += chunk
+                    # httpx counts from chunk to chunk: an answer that comes byte by byte would never time out.
+                    if time.monotonic() > until:
+                        raise _PassingFault("llm_failed: timeout")
                     if len(content) > _LARGEST:
                         raise LlmError("llm_failed: answer too large")
                     # The timeout is of the wait for one more byte: an answer that drips in would keep the run for ever.

@@ -26,6 +26,7 @@ from dialmill.pipelines.disentangle.features import CONTEXT, Floats, Ints, candi
 from dialmill.pipelines.disentangle.frame import Frame, Roster
 from dialmill.pipelines.disentangle.logs import LogLine
 from dialmill.pipelines.disentangle.threads import AHEAD, EPOCH, SHORT, Shortlist, thread_features
+from dialmill.schemas.archives import too_large
 
 FORMAT = "dialmill irc links 1"
 DEFAULT_MODEL = Path(__file__).parent / "models" / "ubuntu.model"
@@ -197,6 +198,8 @@ class LinkModel:
             data = path.read_bytes()
             _check(path, data)
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                if problem := next(filter(None, map(too_large, archive.infolist())), None):
+                    raise InputError(str(path), problem, "if it is what you want to read, raise the limit with --max-unpacked SIZE")
                 meta = json.loads(archive.read("meta.json"))
                 if meta.get("format") != FORMAT or meta.get("layout") != layout():
                     raise InputError(

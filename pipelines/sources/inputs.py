@@ -19,10 +19,13 @@ from dialmill.pipelines.core.source import Role, Source
 from dialmill.pipelines.sources import registry, transcript
 from dialmill.pipelines.sources.peek import HEAD_BYTES, PARQUET, head_text
 from dialmill.pipelines.sources.rows import ENDINGS
+from dialmill.schemas import archives
 from dialmill.schemas.strict_json import JsonError, parse
 
 #: How the names of those members of a zip end that are looked at.
 _IN_ZIPS = (".json", ".jsonl", ".txt", ".tsv", ".csv", ".yaml", ".yml", ".parquet", "File")
+#: Members of a zip that are archives again: nothing in them is read, and the message says so where nothing else is found.
+_PACKED = (".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".tar", ".7z", ".rar")
 _MISSING, _EMPTY = "does not exist", "is empty"
 
 
@@ -70,6 +73,7 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
     one_source = registry.get(source) if isinstance(source, str) else source
     sources = [one_source] if one_source else registry.usable()
     found: list[InputFile] = []
+    packed: list[str] = []
     for path, shown, named in _distinct(candidates):
         try:
             text = head_of(path)
@@ -84,6 +88,8 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
             if not roles:
                 if named:
                     raise InputError(path, _strangeness(path, sources), _remedy(path, one_source))
+                if archives.packing(files.read_head(path, archives.TELLING)):
+                    packed.append(path)
                 continue
             roles = _narrow(roles)
             if len(roles) > 1:
@@ -102,12 +108,15 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
     if faults:
         raise DialmillError("\n".join(faults))
     if not any(item.role == "dialogues" for item in found):
-        raise DialmillError(f"{', '.join(paths) or 'nothing'}: {_without_dialogues(found, sources)}")
+        raise DialmillError(f"{', '.join(paths) or 'nothing'}: {_without_dialogues(found, sources, packed)}")
     return found
 
 
-def _without_dialogues(found: Sequence[InputFile], sources: Sequence[Source]) -> str:
-    """What to do about an input in which no file holds dialogues to read."""
+def _without_dialogues(found: Sequence[InputFile], sources: Sequence[Source], packed: Sequence[str]) -> str:
+    """What to do about an input in which no file holds dialogues to read; `packed` are archives among its files."""
+    if packed:
+        more = f" and {len(packed) - 1} more" if packed[1:] else ""
+        return f"no dialogues found, and {packed[0]}{more} is packed, within which nothing is read; unpack it first, or put its files into one zip"
     if found:
         about = "; ".join(f"{one.name}: {one.about}" for one in sources if one.name in {item.source for item in found})
         return f"holds side files of a known format, but none with dialogues to read; name one that has them ({about})"
@@ -134,6 +143,8 @@ def _distinct(candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _remedy(path: str, source: Source | None) -> str:
     """What to do about a file of no known format."""
+    if archives.packing(files.read_head(path, archives.TELLING)):
+        return "unpack it first, or put its files into a zip"
     if source is not None:
         return f"it doesn't look like {source.name}: {source.about}; `dialmill list sources` has the others"
     if _not_utf8(files.read_head(path, HEAD_BYTES)):
@@ -158,6 +169,8 @@ def _strangeness(path: str, sources: Sequence[object]) -> str:
         except JsonError as error:
             return str(error)
     head = files.read_head(path, 1 << 16)
+    if kind := archives.packing(head):
+        return f"is packed as {kind}, which isn't read"
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "is UTF-16, and UTF-8 is read"
     if at := _not_utf8(head):
@@ -236,7 +249,7 @@ def _members(path: str, shown: str, named: bool) -> list[_Candidate]:
     if not path.endswith(".zip"):
         return [_Candidate(path, shown, named)]
     with files.open_zip(path) as archive:
-        members = [info for info in archive.infolist() if not info.is_dir() and info.filename.endswith(_IN_ZIPS)]
+        members = [info for info in archive.infolist() if not info.is_dir() and info.filename.endswith(_IN_ZIPS + _PACKED)]
     if any(info.flag_bits & 1 for info in members):
         raise InputError(path, "is encrypted", "unpack it first")
     names = [info.filename for info in members if not info.filename.startswith("__MACOSX")]

@@ -105,6 +105,33 @@ def test_a_silent_server_times_out(serve: Any) -> None:
     assert run() == (TEXT, "llm_failed: timeout")
 
 
+def test_an_answer_that_comes_byte_by_byte_times_out(serve: Any) -> None:
+    """Each byte comes in time, and the whole never would."""
+    serve(lambda number, body: (200, {}, [b" "] * 1000))
+    begun = time.monotonic()
+    assert run() == (TEXT, "llm_failed: timeout")
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [(200, {}, [b" "] * 1000), (429, {"Retry-After": "3600"}, b""), (503, {"Retry-After": "1"}, b"")],
+    ids=["byte by byte", "asks for an hour", "asks for a second"],
+)
+def test_what_takes_long_to_fail_is_given_up_by_the_time_it_took(serve: Any, bad: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven of eight calls: long before the count of failures would say so."""
+    monkeypatch.setattr(llm, "_LONGEST_WAIT", 0.6)
+    serve(lambda number, body: GOOD if number % 8 == 7 else bad)
+    client = llm.Client("m", wait=0.0, timeout=0.3)
+    reasons, begun = set(), time.monotonic()
+    for number in range(60):
+        try:
+            client.ask([{"role": "user", "content": str(number)}])
+        except llm.LlmError as error:
+            reasons.add(str(error))
+    assert "llm_failed: endpoint down" in reasons and time.monotonic() - begun < 8
+
+
 def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, serve: Any) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert run() == (TEXT, "llm_failed: no connection")

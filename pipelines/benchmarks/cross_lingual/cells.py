@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dialmill.pipelines.core import files
+from dialmill.pipelines.core.errors import InputError
+
 #: Domains of MultiWOZ that aren't scored: police, hospital, bus.
 UNSCORED = frozenset({"警察机关", "医院", "公共汽车"})
 #: The cells of one turn: domain -> slot -> value, or several that are right.
@@ -49,11 +52,11 @@ def _document(file: Path) -> dict[str, Any]:
         if file.suffix == ".zip":
             with zipfile.ZipFile(file) as archive:
                 names = [name for name in archive.namelist() if name.endswith(".json")]
-                data = archive.read(names[0]) if len(names) == 1 else b"{}"
+            data = files.read_bytes(f"{file}{files.MEMBER}{names[0]}") if len(names) == 1 else b"{}"
         else:
             data = file.read_bytes()
         found = json.loads(data)
-    except (OSError, ValueError, zipfile.BadZipFile):
+    except (OSError, ValueError, InputError, zipfile.BadZipFile):
         return {}  # whoever reads the gold itself says what is wrong with it
     return found if isinstance(found, dict) else {}
 

@@ -5,15 +5,14 @@ Read are formatted pages (text) and sources (roff, also gzipped) from files and 
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dialmill.pipelines.benchmarks.noesis import mdoc
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.errors import InputError
+from dialmill.schemas import archives
 
 _NAME = re.compile(r"(?P<name>[^/\\]+?)(?:\.(?P<section>[1-9][a-z]*))?(?P<text>\.txt)?(?:\.gz)?$")
 _ROFF = re.compile(rb"^[.'](?:\\\"|TH |Dd |SH |de |so )", re.MULTILINE)
@@ -109,13 +108,13 @@ def read(path: str, data: bytes) -> Manual:
     """A page from the content of its file.
 
     Raises:
-        InputError: not gzip though it is called so, or not UTF-8 or Latin-1 text.
+        InputError: not gzip though it is called so, or too large when unpacked, or not UTF-8 or Latin-1 text.
     """
     if path.endswith(".gz"):
         try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(path, f"is damaged: {error}", "unpack or copy it again") from None
+            data = archives.gunzip(data)
+        except ValueError as error:
+            raise InputError(path, str(error), "unpack or copy it again; --max-unpacked SIZE raises the limit") from None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
