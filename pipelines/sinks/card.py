@@ -11,6 +11,7 @@ from dialmill.pipelines.candidates.examples import release_parts
 from dialmill.pipelines.core import files
 from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.recipe import Recipe
+from dialmill.pipelines.core.subsets import FEW, HARD
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.stages.few_shot import LEAST
 from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
@@ -155,7 +156,8 @@ def _tasks(job: Job, counts: Mapping[str, int]) -> dict[str, list[str]]:
 
 def inner_cards(job: Job, manifest: Mapping[str, Any], languages: Sequence[str]) -> dict[str, str]:
     """Cards of folders inside the output, path -> text: ``load_dataset("DIR/few_shot", SUITE)`` gives the few-shot training part of a suite, and
-    ``load_dataset("DIR/release", "subtask_1")`` the examples of a selection benchmark, not the conversations that they were cut from.
+    ``load_dataset("DIR/release", "subtask_1")`` the examples of a selection benchmark, not the conversations that they were cut from; those of the
+    hard test set are the split test_hard, those of the few-shot set the config few_shot_subtask_1.
 
     They are cards of their own since the datasets library reads all configs of one card by one kind of file, and those of the output are Parquet.
     """
@@ -165,10 +167,15 @@ def inner_cards(job: Job, manifest: Mapping[str, Any], languages: Sequence[str])
         if counts.get(f"few_shot/{suite}/train.jsonl"):
             few[suite] = [{"split": "train", "path": f"{suite}/train.jsonl"}]
     examples: dict[str, list[dict[str, str]]] = {}
-    for path in sorted(counts):
-        parts = release_parts(path)
-        if parts is not None and counts[path]:
-            examples.setdefault(f"subtask_{parts.subtask}", []).append({"split": parts.split, "path": path.removeprefix("release/")})
+    for path in filter(counts.__getitem__, sorted(counts)):
+        subset = next((name for name in (FEW, HARD) if path.startswith(f"release/{name}/")), "")
+        parts = release_parts(path.replace(f"{subset}/", "", 1) if subset else path)
+        if parts is not None:
+            name = f"subtask_{parts.subtask}"
+            split = HARD if subset == HARD else parts.split
+            examples.setdefault(f"{FEW}_{name}" if subset == FEW else name, []).append({"split": split, "path": path.removeprefix("release/")})
+    for data in examples.values():
+        data.sort(key=lambda one: next((place for place, split in enumerate(("train", "valid", "test")) if one["split"] == split), 3))
     titles = {"few_shot": f"{job.recipe.benchmark}: few-shot training dialogues", "release": f"{job.recipe.benchmark}: examples by subtask"}
     found = {}
     for folder, configs in (("few_shot", few), ("release", dict(sorted(examples.items())))):

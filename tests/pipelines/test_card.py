@@ -60,6 +60,27 @@ def test_a_config_loads_the_examples_of_each_subtask(selection: Path, tmp_path: 
             assert [row["example-id"] for row in loaded[split].to_list()] == [one["example-id"] for one in due]
 
 
+def test_a_config_loads_the_examples_of_the_subsets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hard test set is a split, the few-shot set a config; splits come in their order."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+    from datasets import disable_progress_bars, load_dataset
+
+    disable_progress_bars()
+    plain("cgodial-rbd", [DATA / "ecd"], tmp_path / "out", "hard_share=0.5")
+    release = tmp_path / "out/release"
+    configs = {one["config_name"]: [data["split"] for data in one["data_files"]] for one in _front(release)["configs"]}
+    assert configs == {"few_shot_subtask_1": ["train"], "subtask_1": ["train", "valid", "test", "test_hard"]}
+    for config, split, path in (
+        ("few_shot_subtask_1", "train", "few_shot/ecd_train_subtask_1.json"),
+        ("subtask_1", "test_hard", "test_hard/ecd_test_subtask_1.json"),
+        ("subtask_1", "test", "ecd_test_subtask_1.json"),
+    ):
+        loaded = load_dataset(str(release), config, cache_dir=str(tmp_path / "cache"))[split]
+        due = json.loads((release / path).read_text("utf-8"))
+        assert due and [row["example-id"] for row in loaded.to_list()] == [one["example-id"] for one in due]
+
+
 def test_a_config_loads_the_few_shot_part(raddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
