@@ -23,6 +23,10 @@ USAGE: dict[str, tuple[list[object], tuple[str, ...]]] = {
     "input without a value": (["build", "raddle", "--input", "--output", "OUT"], ("--input",)),
     "no output": (["build", "raddle", *INPUT], ("--output",)),
     "a lexicon that isn't there": (["build", "dstc9-track2", *INPUT, "--output", "OUT", "--set", "lexicon=no.tsv"], ("lexicon", "no.tsv")),
+    "sentences that a table needs": (
+        ["build", "dstc9-track2", *INPUT, "--output", "OUT", "--set", "engine=table", "--set", "lexicon=data/dstc9_track2/lexicon.tsv"],
+        ("engine=table needs sentence pairs", "sentences=pairs.tsv", "engine=none"),
+    ),
     "unknown flag": (["build", "raddle", *INPUT, "--output", "OUT", "--sed", "3"], ("--sed",)),
     "seed": (["build", "raddle", *INPUT, "--output", "OUT", "--seed", "one"], ("--seed", "one")),
     "seed of 65 bits": (["build", "raddle", *INPUT, "--output", "OUT", "--seed", str(2**63)], ("--seed", "64 bits")),

@@ -42,6 +42,9 @@ class Track2Recipe(Recipe):
     def _with_words(self, perturber: Perturber) -> Perturber:
         """The perturber with this recipe's lexicon and engine, where it translates and has none of its own."""
         if isinstance(perturber, Translate) and not perturber.lexicon:
+            if self.engine in ("table", "memory") and not self.sentences:
+                needed = f"engine={self.engine} needs sentence pairs, as in --set sentences=pairs.tsv"
+                raise UsageError(f"{needed}; engine=none translates the labels alone")
             try:
                 return dataclasses.replace(perturber, lexicon=self.lexicon, engine=self.engine, file=self.sentences, model=self.model)
             except OptionError as error:
