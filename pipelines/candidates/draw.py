@@ -41,6 +41,8 @@ _ROOM = 1.25
 _BEST = 3
 #: Batches that are drawn by weight before what is left is taken in order.
 _ROUNDS = 20
+#: Candidates of a pool at most of which each place's barred ones are kept: a byte for each.
+_LOOKED_UP = 20_000
 #: Places that are looked at together.
 _CHUNK = 2_000
 
@@ -87,8 +89,12 @@ class Draw:
         self._shares: dict[int, _Shares] = {}
         self._counted: dict[int, int] = {}
         self._by_theme: dict[int, dict[int, NDArray[np.int64]]] = {}
+        self._kin: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
+        self._open: dict[tuple[object, ...], NDArray[np.bool_]] = {}
         kind = pool.kind.astype(np.int64)
         self._slots = np.where(kind > 0, len(pool) + kind, np.arange(len(pool)))
+        #: Whether conversations are cut at the same places many times over: then what a place bars is looked up.
+        self._repeats = bool(pool.act.any()) and len(pool) <= _LOOKED_UP
         self._held = np.zeros(len(pool) + KINDS + 1, dtype=np.int64)
         self._expected = 0
         self._quota = np.iinfo(np.int64).max
@@ -263,20 +269,25 @@ class Draw:
         """Takes what is about the answer's themes, the more the sooner, and of these what does the same first. Half of what is missing then does the
         same about something else: the other half is anything, or what is seldom said would hardly ever be a distractor."""
         places, weight, _, _ = self._drawn_by(bits)
-        mine = self.pool.themes(answer)
-        alike, does = self._likeness(bits, mine), self.pool.act[places] == self.pool.act[answer]
         # Where all candidates together are too few for the bound, those about one thing are all the more.
         bound = self.fair_share(bits) <= self.most
-        for level in np.unique(alike)[::-1].tolist():
-            if level == 0:
-                break
-            for group in (does, ~does):
-                found = np.flatnonzero((alike == level) & group)
-                self._take(self._in_turn(rng, places[found], weight[found]), taken, full, asked, bound)
-                if len(taken) >= full:
-                    return
-        found = np.flatnonzero((alike == 0) & does)
-        self._take(self._in_turn(rng, places[found], weight[found]), taken, (len(taken) + full) // 2, asked)
+        *related, rest = self._related(bits, answer)
+        for found in related:
+            self._take(self._in_turn(rng, places[found], weight[found]), taken, full, asked, bound)
+            if len(taken) >= full:
+                return
+        self._take(self._in_turn(rng, places[rest], weight[rest]), taken, (len(taken) + full) // 2, asked)
+
+    def _related(self, bits: int, answer: int) -> list[NDArray[np.int64]]:
+        """What is about an answer's themes, the likeliest first, and last what only does the same: as indexes of what is drawn. It is kept, as many
+        examples have one answer."""
+        if (bits, answer) not in self._kin:
+            places = self._drawn_by(bits).places
+            alike, does = self._likeness(bits, self.pool.themes(answer)), self.pool.act[places] == self.pool.act[answer]
+            levels = [level for level in np.unique(alike)[::-1].tolist() if level > 0]
+            found = [np.flatnonzero((alike == level) & group) for level in levels for group in (does, ~does)]
+            self._kin[bits, answer] = [*found, np.flatnonzero((alike == 0) & does)]
+        return self._kin[bits, answer]
 
     def _likeness(self, bits: int, themes: NDArray[np.uint32]) -> NDArray[np.float64]:
         """The share of common themes (Jaccard) of each candidate that could be an answer, 1 where neither has any."""
@@ -312,6 +323,14 @@ class Draw:
 
     def _allowed(self, places: NDArray[np.int64], asked: _Asked) -> NDArray[np.bool_]:
         """Which places are not barred, and not too much like an answer."""
+        if not self._repeats:
+            return self._judged(places, asked)
+        key = (asked.limit, asked.barred.tobytes(), *sorted(key for key, _, _ in asked.answers))
+        if key not in self._open:
+            self._open[key] = self._judged(np.arange(len(self.pool)), asked)
+        return self._open[key][places]
+
+    def _judged(self, places: NDArray[np.int64], asked: _Asked) -> NDArray[np.bool_]:
         good = ~np.isin(self.pool.key[places], asked.barred)
         for key, query, unknown in asked.answers:
             # Few are so alike, or so short, that a closer look is due.

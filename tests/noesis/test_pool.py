@@ -241,6 +241,25 @@ def test_candidates_are_about_what_the_answer_is_about(tmp_path: Path) -> None:
     assert Counter(281 in one.themes for one in drawn(80)) == {True: 50, False: 30}
 
 
+def test_what_a_place_bars_is_looked_up_where_it_is_cut_many_times_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hundred examples of one conversation weigh each candidate against their answer once, and draw what they would draw without that."""
+    said = [f"number {number} of course {number % 9}" for number in range(300)]
+    packed = [found[1] for text in said if (found := utterance(text, 1, WEIGHT, About(1, (int(text[-1]),)))) is not None]
+    join_shards([shard_of(packed)[0]], str(tmp_path), None, False)
+    pool, looked = Pool(str(tmp_path)), []
+    overlaps = Pool.overlaps
+    monkeypatch.setattr(Pool, "overlaps", lambda *args: looked.append(1) or overlaps(*args))
+
+    def drawn() -> list[list[int]]:
+        draw = Draw(pool, 20, False, True)
+        return [draw.distractors(Rng(7, at), "train", 19, [said[at % 3]], hashes(said[:9])).places for at in range(60)]
+
+    kept = drawn()
+    assert len(looked) == 3
+    monkeypatch.setattr("dialmill.pipelines.candidates.draw._LOOKED_UP", 0)
+    assert drawn() == kept and len(looked) > 60
+
+
 @pytest.mark.parametrize("similar", [False, True])
 def test_any_candidate_of_a_set_is_as_often_the_answer(similar: bool, tmp_path: Path) -> None:
     """Over many sets, neither frequency, nor length, nor a place in the middle of the others tells the answers."""
