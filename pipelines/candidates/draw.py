@@ -41,6 +41,8 @@ _ROOM = 1.25
 _BEST = 3
 #: Batches that are drawn by weight before what is left is taken in order.
 _ROUNDS = 20
+#: Where more of a file's answers than this share are not said in its split, candidates come from all splits.
+_FOREIGN = 0.05
 #: Candidates of a pool at most of which each place's barred ones are kept: a byte for each.
 _LOOKED_UP = 20_000
 #: Places that are looked at together.
@@ -108,9 +110,20 @@ class Draw:
         found = [slot for slot in map(self._slot, answers) if slot is not None]
         np.add.at(self._held, np.array(found, dtype=np.int64), 1)
         self._expected += len(found) if sets is None else sets
+        if found and self.own_split:
+            own = self.pool.members(SPLIT_BITS[split])
+            foreign = sum(slot < len(self.pool) and not self._is_among(own, slot) for slot in found)
+            if foreign > _FOREIGN * len(found):
+                # A test set that is cut from training conversations as well: their answers would stand in one set each, and no other.
+                self._reach[split] = EVERY
         bits = self.reach(split)
         fair = self._expected * self.fair_share(bits)
         self._quota = max(int(self._expected * self.most + 1e-9), int(np.ceil(fair - 1e-9)) if fair > self._expected * self.most else 1)
+
+    @staticmethod
+    def _is_among(places: NDArray[np.uint32], place: int) -> bool:
+        at = int(np.searchsorted(places, place))
+        return at < len(places) and int(places[at]) == place
 
     def fair_share(self, bits: int) -> float:
         """The share of the sets that a candidate with these flags has at most where all are used alike, with some room."""

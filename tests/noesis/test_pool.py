@@ -241,6 +241,17 @@ def test_candidates_are_about_what_the_answer_is_about(tmp_path: Path) -> None:
     assert Counter(281 in one.themes for one in drawn(80)) == {True: 50, False: 30}
 
 
+def test_answers_of_another_split_are_candidates_as_well(tmp_path: Path) -> None:
+    """The first test set of Advising is cut from training conversations too: an answer that is never a distractor would be known by that."""
+    train, test = ([f"{split} number {number} of many" for number in range(60)] for split in ("train", "test"))
+    pool = build(tmp_path, [*((text, 1) for text in train), *((text, 4) for text in test)])
+    for answers, reached in ((test, {"test"}), ([*test[:10], *train[:10]], {"train", "test"})):
+        draw = Draw(pool, 20, False, True)
+        draw.expect("test", answers)
+        drawn = {pool.text(at).split()[0] for one in answers for at in draw.distractors(Rng(one), "test", 19, [one], []).places}
+        assert drawn == reached
+
+
 def test_what_a_place_bars_is_looked_up_where_it_is_cut_many_times_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two hundred examples of one conversation weigh each candidate against their answer once, and draw what they would draw without that."""
     said = [f"number {number} of course {number % 9}" for number in range(300)]
