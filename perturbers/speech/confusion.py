@@ -52,14 +52,24 @@ _LONGEST = 8
 _KNOWN_BETTER = {"en": -1.7, "zh": -4.5}
 #: No single substitution is of much more than this share of all uses of a word.
 _OF_ALL = 0.04
+#: And its logarithm by so much more for each logit of the offset above one: there can't be many errors without.
+_MORE_OF_ALL, _FEW_ERRORS = 0.4, 1.5
 #: The least share to which what is recognised for a word is levelled.
-_LEAST_SHARE = 0.12
+_LEAST_SHARE = {"en": 0.02, "zh": 0.12}
+#: And that of what is recognised for words that a recogniser can't know.
+_MOST_OF_UNKNOWN = 0.15
+#: Shares that are kept at most.
+_REMEMBERED = 100_000
 #: With how many logits of the offset a logit of the weight of words themselves is lost.
 _GIVEN_UP = 1.0
 #: The word error rate is calibrated on so many turns of an input, so often corrected; on fewer than so many it isn't.
 _SAMPLE, _CORRECTIONS, _FEW = 400, 6, 40
 #: It is near enough when it is off by no more than this share.
 _NEAR_ENOUGH = 0.03
+#: By what the logarithm of the chance that an English word comes in beside one that is misrecognised is above the logit of all gaps.
+_BESIDE = 2.2
+#: And by so much more for each logit of the offset, since words that are misrecognised are more often taken for others there; at most so much.
+_MORE_INSERTED, _MOST_MORE = 0.5, 2.2
 #: Words that are said so often in an input are usual there.
 _USUAL = 5
 #: A large prime.
@@ -124,6 +134,7 @@ class Model:
         # Chinese names are cut into words, most of them rare ones.
         self._rarest = len(learned.common) - (3 if self._chinese else 1)
         self._logits: dict[str, float] = {}
+        self._mosts: dict[tuple[str, float], float] = {}
         self._sample: Sequence[Sequence[str]] = ()
         self._offsets: dict[float, float] = {}
 
@@ -136,6 +147,7 @@ class Model:
         """
         new = Model.__new__(Model)
         new.__dict__.update(self.__dict__)
+        new._mosts = {}
         if training:
             new._hearing = self._hearing.over(self._language_model.over(Counts.of_texts(training, 2 if self._chinese else 1)))
             if self._chinese:
@@ -228,17 +240,20 @@ class Model:
         # Where much is misrecognised, also what makes little sense is.
         itself = math.exp(-_GIVEN_UP * max(0.0, base))
         changes: list[Change] = []
+        chances = [_chance(self.logit(word) + logits) for word in said]
+        # Beside what is hard to recognise something more is recognised.
+        inserted = self._insertions(chances, base, logits)
         place, count, previous = 0, len(said), "<s>"
         while place <= count:
             following = said[place] if place < count else "</s>"
-            if self.learned.inserted and rng.random() < _chance(self.learned.insertion + logits):
+            if rng.random() < inserted[place]:
                 new = self._hearing.insertion(previous, following, rng)
                 if new:
                     changes.append(Change(bounds[place], bounds[place], new))
                     previous = new
             if place == count:
                 break
-            if rng.random() >= _chance(self.logit(said[place]) + logits):
+            if rng.random() >= chances[place]:
                 previous = said[place]
                 place += 1
                 continue
@@ -246,17 +261,16 @@ class Model:
             # Errors spread to the next word, but to one that is hard rather than to one that is easy.
             while end < count and end - place < _LONGEST and rng.random() < _chance(self.logit(said[end]) + logits + self.learned.contagion):
                 end += 1
-            found: list[str] = []
             for start in range(place, end, _LONGEST_RUN):
                 run = said[start : min(end, start + _LONGEST_RUN)]
                 known = [self._rarity.get(word, 99) < self._rarest or word in self.learned.words for word in run]
-                most = [self._most(word, base) for word in run]
+                most = [self._most(word, base) if one else _MOST_OF_UNKNOWN for word, one in zip(run, known, strict=True)]
                 right = said[start + len(run)] if start + len(run) < count else "</s>"
-                found += self._hearing.recognise(run, known, most, itself, found[-1] if found else previous, right, rng)
-            new = self._blank.join(found)
-            if new != self._blank.join(said[place:end]):
-                changes.append(Change(bounds[place], bounds[end], new))
-            previous = found[-1] if found else previous
+                found = self._hearing.recognise(run, known, most, itself, previous, right, rng)
+                if found != run:
+                    first, last, new = _differing(run, found)
+                    changes.append(Change(bounds[start + first], bounds[start + last], self._blank.join(new)))
+                previous = found[-1] if found else previous
             if end < count:
                 # The word after a run was recognised right: that has been drawn.
                 previous = said[end]
@@ -268,13 +282,31 @@ class Model:
             return []
         return _whole(changes, words, texts, self._blank)
 
+    def _insertions(self, chances: Sequence[float], base: float, logits: float) -> list[float]:
+        """How likely something is recognised where nothing was said, before each word and at the end."""
+        if not self.learned.inserted:
+            return [0.0] * (len(chances) + 1)
+        if self._chinese:
+            return [_chance(self.learned.insertion + logits)] * (len(chances) + 1)
+        share = math.exp(self.learned.insertion + _BESIDE + min(_MOST_MORE, _MORE_INSERTED * base)) / 2
+        return [share * (one + other) for one, other in pairwise([0.0, *chances, 0.0])]
+
     def _most(self, word: str, base: float) -> float:
         """The share of what is recognised for a misrecognised word above which no single one may be, so that of all its uses none is above `_OF_ALL`.
 
         Utterances are more or less hard: on the mean of them a word is misrecognised a little more often than in one of mean hardness.
         """
-        logit = (self.logit(word) + base) / math.sqrt(1 + 0.393 * self.learned.spread**2)
-        return max(_LEAST_SHARE, min(1.0, _OF_ALL / (1.2 * _chance(logit))))
+        found = self._mosts.get((word, base))
+        if found is None:
+            logit = (self.logit(word) + base) / math.sqrt(1 + 0.393 * self.learned.spread**2)
+            if len(self._mosts) > _REMEMBERED:
+                self._mosts.clear()
+            found = self._mosts[word, base] = max(_LEAST_SHARE[self.language], min(1.0, self._of_all(base) / (1.2 * _chance(logit))))
+        return found
+
+    def _of_all(self, base: float) -> float:
+        """The share of all uses of a word above which no single substitution may be. Chinese offsets are higher for as many errors."""
+        return _OF_ALL if self._chinese else _OF_ALL * math.exp(_MORE_OF_ALL * max(0.0, base - _FEW_ERRORS))
 
     def logit(self, word: str) -> float:
         """How likely a word is misrecognised, as training had it."""
@@ -302,6 +334,16 @@ class Model:
 
 #: Characters of numbers and times: recognisers know them best.
 _NUMERALS = frozenset("零一二三四五六七八九十百千万两点分半元号月日年")
+
+
+def _differing(run: Sequence[str], found: Sequence[str]) -> tuple[int, int, Sequence[str]]:
+    """Which words of a run are not as they were, and what stands there: without those that are alike at its beginning and at its end."""
+    first, last = 0, len(run)
+    while first < min(last, len(found)) and run[first] == found[first]:
+        first += 1
+    while last > first and len(found) - (len(run) - last) > first and run[last - 1] == found[last - 1 - len(run)]:
+        last -= 1
+    return first, last, found[first : len(found) - (len(run) - last)]
 
 
 def _chance(logit: float) -> float:

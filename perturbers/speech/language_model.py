@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 #: How many times a context must have been met in a layer for what followed it there to count as much as what the layer below says.
@@ -111,14 +111,33 @@ class LanguageModel:
             known[word] = found
         return found
 
+    def following(self, context: str) -> Callable[[str], float]:
+        """`after` of one unit, for any word; nothing is remembered."""
+        general, left = self._general_row(context)
+        layers = [(layer.following[context], layer.totals[context] + _PRIOR) for layer in self._layers if layer.totals.get(context)]
+        alone = self.alone
+
+        def likely(word: str) -> float:
+            found = general.get(word) or left * alone(word)
+            for row, total in layers:
+                found = (row.get(word, 0) + _PRIOR * found) / total
+            return found
+
+        return likely
+
     def _in_general(self, context: str, word: str) -> float:
+        row = self._general_row(context)
+        return row[0].get(word) or row[1] * self.alone(word)
+
+    def _general_row(self, context: str) -> tuple[dict[str, float], float]:
+        """What general text has after a context, and by what the shares of all other words are multiplied."""
         row = self._rows.get(context)
         if row is None:
             written = self._general.get(context, "").split(" ")
             shares = {written[place]: 2.0 ** (-int(written[place + 1]) / _STEPS) for place in range(0, len(written) - 1, 2)}
             left = max(0.05, 1 - sum(shares.values()))
             row = self._rows[context] = shares, left / max(0.05, 1 - sum(map(self.alone, shares)))
-        return row[0].get(word) or row[1] * self.alone(word)
+        return row
 
     def count(self, previous: str, word: str) -> int:
         """How often a unit was met after another, in all layers."""

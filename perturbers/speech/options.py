@@ -20,7 +20,7 @@ Engine = Literal["auto", "audio", "text"]
 MIX = ("white", "pink", "babble")
 LANGUAGES = frozenset({"en", "zh"})
 #: Raised whenever the output changes; and the name of the step in lineages and keys.
-VERSION = 4
+VERSION = 5
 STEP = f"speech@{VERSION}"
 
 #: What the audio path alone reads; "auto" takes that path where its engines are installed. And what is said of noise, where there is any.

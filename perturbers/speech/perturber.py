@@ -25,7 +25,7 @@ from dialmill.perturbers.speech.errors import EngineMissing
 from dialmill.perturbers.speech.noise import check_recordings, noise_name
 from dialmill.perturbers.speech.options import LANGUAGES, MIX, VERSION, SpeechOptions
 from dialmill.perturbers.speech.plan import Plan, audio_missing, audio_plan, make_plan, resolved, wants_audio
-from dialmill.perturbers.speech.speakable import speakable, words
+from dialmill.perturbers.speech.speakable import Word, speakable, words
 from dialmill.perturbers.speech.turns import SpokenTurns, said_by_users
 from dialmill.perturbers.speech.wer import errors
 from dialmill.schemas import Dialogue, SkippedTurn, Turn
@@ -60,16 +60,21 @@ class Speech(SpeechOptions, DialoguePerturber):
             augment.load(self.augment)
         if self.model != "auto":
             confusion.load(self.model)
-        if self.engine == "audio":
+        named = [f"{option}={given}" for option, given in (("tts", self.tts), ("asr", self.asr)) if given != "auto"]
+        if self.engine == "audio" or (named and wants_audio(self)):
             # A missing engine stops the run here and not at its first turn.
             problems: list[EngineMissing] = []
             for language in sorted(self.languages):
                 try:
-                    make_plan(self, language, levels=self.snr != "auto")
+                    make_plan(self, language, levels=self.engine == "audio" and self.snr != "auto")
                 except EngineMissing as problem:
                     problems.append(problem)
             if len(problems) == len(self.languages):
-                raise problems[0]
+                if self.engine == "audio":
+                    raise problems[0]
+                # Who names an engine doesn't want the simulator, on which it has no effect.
+                one = " and ".join(named)
+                raise EngineMissing(f"speech: {one} can't be used here: {problems[0]}. Leave {one} out for the ASR error simulator") from problems[0]
 
     @property
     def params(self) -> dict[str, Any]:
@@ -101,7 +106,7 @@ class Speech(SpeechOptions, DialoguePerturber):
         elif self.engine == "audio":
             skipped.update({turn.turn: "no_speech_engine" for turn in turns})
         else:
-            done = self._simulated(dialogue.language, turns, key)
+            done = self._simulated(dialogue.language, turns, spoken, key)
         cues = {turn.turn: cue for turn in turns if turn.turn in done and (cue := act_cue(turn, done[turn.turn], dialogue.language))}
         reasons += conditions.cue_reasons(cues)
         after = tuple(done.get(turn.turn, turn) if turn.speaker == "user" else turn for turn in dialogue.turns)
@@ -118,12 +123,12 @@ class Speech(SpeechOptions, DialoguePerturber):
         found = (errors(turn.utterance, done[turn.turn].utterance, dialogue.language) for turn in before)
         return tuple(SpokenTurn(dialogue.language, *one) for one in found if one.length)
 
-    def _simulated(self, language: str, turns: Sequence[Turn], key: tuple[object, ...]) -> dict[int, Turn]:
+    def _simulated(self, language: str, turns: Sequence[Turn], spoken: Mapping[int, Sequence[Word]], key: tuple[object, ...]) -> dict[int, Turn]:
         """The turns with errors drawn from the ASR error simulator."""
         model = _simulator(self.model, language, self.pool)
         done = {}
         for turn in turns:
-            said = words(turn.utterance, language)
+            said = spoken[turn.turn]
             changes = model.distort(said, self.wer, Rng(*key, turn.turn))
             pauses = turn_fillers(self, turn, language, (*key, turn.turn))
             done[turn.turn] = apply_changes(turn, said, changes, language, self.output, pauses, self.values)

@@ -25,22 +25,25 @@ _CONSONANTS = {
     "L": ("glide", "ridge", 1), "R": ("glide", "palate", 1), "W": ("glide", "lips", 1), "Y": ("glide", "palate", 1),
 }  # fmt: skip
 #: Vowels by (height 0 low to 2 high, frontness 0 back to 2 front).
-_VOWELS = {
+VOWELS = {
     "IY": (2.0, 2.0), "IH": (1.7, 1.7), "EY": (1.4, 1.8), "EH": (1.0, 1.7), "AE": (0.3, 1.7), "AH": (0.8, 1.0), "ER": (1.0, 0.9), "AA": (0.0, 0.5),
     "AO": (0.6, 0.0), "OW": (1.2, 0.1), "UH": (1.6, 0.3), "UW": (2.0, 0.2), "AY": (0.6, 1.2), "AW": (0.4, 0.6), "OY": (1.0, 0.7),
 }  # fmt: skip
 #: Phones as numbers.
-_NUMBERS = {phone: number for number, phone in enumerate((*_VOWELS, *_CONSONANTS))}
+_NUMBERS = {phone: number for number, phone in enumerate((*VOWELS, *_CONSONANTS))}
 #: What a phone costs that is missing or too much; soft ones cost less.
 _GAP = {"HH": 0.5, "AH": 0.55, "T": 0.6, "D": 0.6, "R": 0.6, "Y": 0.6, "IH": 0.65, "L": 0.7, "N": 0.7, "Z": 0.65, "S": 0.7}
+
+#: So many words of the same rough sound are compared with one, the most frequent ones.
+_RANKED = 150
 
 
 def base_cost(one: str, other: str) -> float:
     """0 for the same phone to 1.4 for a vowel against a consonant."""
     if one == other:
         return 0.0
-    if one in _VOWELS and other in _VOWELS:
-        (h1, f1), (h2, f2) = _VOWELS[one], _VOWELS[other]
+    if one in VOWELS and other in VOWELS:
+        (h1, f1), (h2, f2) = VOWELS[one], VOWELS[other]
         return min(0.9, 0.25 + 0.3 * (abs(h1 - h2) + abs(f1 - f2)))
     if one in _CONSONANTS and other in _CONSONANTS:
         first, second = _CONSONANTS[one], _CONSONANTS[other]
@@ -77,7 +80,7 @@ def guess(word: str) -> Phones:
 
 def _rough(phone: str) -> str:
     """One letter for a class of phones that are often confused: the index by which neighbours are looked for."""
-    if phone in _VOWELS:
+    if phone in VOWELS:
         return "V"
     kind, place, _ = _CONSONANTS.get(phone, ("other", "", 0))
     if kind == "nasal":
@@ -124,14 +127,14 @@ class Lexicon:
         spelled = [self.phones(word) for word in self._words]
         longest = max(map(len, spelled), default=1)
         codes = np.zeros((len(spelled), longest), np.int8)
-        gaps = np.zeros((len(spelled), longest))
+        gaps = np.zeros((len(spelled), longest), np.float32)
         for number, phones in enumerate(spelled):
             codes[number, : len(phones)] = [_NUMBERS[phone] for phone in phones]
             gaps[number, : len(phones)] = [_GAP.get(phone, 0.8) for phone in phones]
-        table = np.array([[self.cost(one, other) for other in _NUMBERS] for one in _NUMBERS])
+        table = np.array([[self.cost(one, other) for other in _NUMBERS] for one in _NUMBERS], np.float32)
         return codes, gaps, np.array([len(phones) for phones in spelled], np.int64), table
 
-    def distances(self, said: Phones, numbers: Sequence[int]) -> Any:
+    def distances(self, said: Phones, numbers: Any) -> Any:
         """Weighted edit distances of a phone sequence and the candidates of these numbers, an array."""
         import numpy as np
 
@@ -139,16 +142,21 @@ class Lexicon:
         chosen = np.asarray(numbers)
         own = lengths[chosen]
         width = int(own.max())
-        transcribed, extra = codes[chosen, :width], gaps[chosen, :width].T
-        row = np.zeros((width + 1, len(chosen)))
-        np.cumsum(extra, axis=0, out=row[1:])
-        for phone in said:
+        spoken = [_NUMBERS[phone] for phone in said]
+        # By phone said, place and candidate.
+        changes = table[spoken][:, codes[chosen, :width].T]
+        row = np.zeros((width + 1, len(chosen)), np.float32)
+        np.cumsum(gaps[chosen, :width].T, axis=0, out=row[1:])
+        sums = row.copy()
+        for phone, changed in zip(said, changes, strict=True):
             gap = _GAP.get(phone, 0.8)
-            changed = table[_NUMBERS[phone]][transcribed].T
-            best = np.minimum(row[:-1] + changed, row[1:] + gap)
-            row[0] += gap
-            for place in range(width):
-                np.minimum(best[place], row[place] + extra[place], out=row[place + 1])
+            changed += row[:-1]
+            row += np.float32(gap)
+            np.minimum(row[1:], changed, out=row[1:])
+            # What comes in costs the sum of its phones: less that, the best so far.
+            row -= sums
+            np.minimum.accumulate(row, axis=0, out=row)
+            row += sums
         return row[own, np.arange(len(chosen))]
 
     @lru_cache(maxsize=32768)  # noqa: B019  one lexicon lives as long as its process
@@ -163,19 +171,25 @@ class Lexicon:
         order = distances.argsort(kind="stable")[:count].tolist()
         return tuple((self._words[numbers[at]], float(distances[at])) for at in order if distances[at] <= limit)
 
-    def ranked(self, said: Phones, rank: Sequence[float], count: int) -> list[tuple[str, float]]:
+    def ranked(self, said: Phones, rank: Any, count: int) -> list[tuple[str, float]]:
         """The `count` words of the smallest sum of their distance from a phone sequence and their `rank` (one for each of `words`), with their
         distances."""
         import numpy as np
 
-        numbers = sorted({number for key in _keys(said) for number in self._keys.get(key, ())}) if self._can_be(said) else []
-        if len(numbers) < count and self._can_be(said):
-            # Long words have few near ones: those that begin and end alike and are about as long.
-            numbers = sorted({*numbers, *(number for key in _ends(said) for number in self._ends.get(key, ()))})
-        if not numbers:
+        if not self._can_be(said):
             return []
+        numbers = np.array(sorted({number for key in _keys(said) for number in self._keys.get(key, ())}), np.int64)
+        if len(numbers) < count:
+            # Long words have few near ones: those that begin and end alike and are about as long.
+            ends = [number for key in _ends(said) for number in self._ends.get(key, ())]
+            numbers = np.array(sorted({*numbers.tolist(), *ends}), np.int64)
+        if not len(numbers):
+            return []
+        if len(numbers) > _RANKED:
+            # Of many the rarest are hardly ever among the best.
+            numbers = np.sort(numbers[np.argpartition(rank[numbers], _RANKED)[:_RANKED]])
         distances = self.distances(said, numbers)
-        order = np.argsort(distances + np.asarray(rank)[numbers], kind="stable")[:count].tolist()
+        order = np.argsort(distances + rank[numbers], kind="stable")[:count].tolist()
         return [(self._words[numbers[at]], float(distances[at])) for at in order]
 
     def distance(self, said: Phones, transcribed: Phones) -> float:

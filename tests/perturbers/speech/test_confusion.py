@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ import pytest
 from dialmill.perturbers import OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.speech.align import Change
-from dialmill.perturbers.speech.confusion import Model, _whole, load, write_model
+from dialmill.perturbers.speech.confusion import Model, _differing, _whole, load, write_model
 from dialmill.perturbers.speech.fit.sentences import sentences
 from dialmill.perturbers.speech.fit.train import learn, main, read_pairs, said_back
 from dialmill.perturbers.speech.phones import _GAP, Lexicon, base_cost, guess
@@ -149,3 +150,27 @@ def test_a_token_of_thousands_of_letters_takes_time_by_its_length() -> None:
             load("auto", "en").distort(words("ab" * (letters // 2) + str(start), "en"), 0.9, Rng("long", start))
         took.append(time.process_time() - began)
     assert took[1] < 2 and took[1] < 40 * max(took[0], 0.05), took
+
+
+def test_no_single_confusion_takes_a_large_part_of_a_words_uses() -> None:
+    """ "flights" became "flight" in nearly half of its uses where all that could be recognised was weighed each time."""
+    model = load("auto", "en")
+    texts = [f"show me flights {way} on monday" for way in ("to boston", "from denver", "to atlanta", "and the fares", "in the morning")]
+    found = Counter[tuple[str, str]]()
+    for number, text in enumerate(texts * 120):
+        source = words(text, "en")
+        for change in model.distort(source, 0.0, Rng("share", number), 2.0):
+            if change.j == change.i + 1 and " " not in change.new and change.new:
+                found[source[change.i].text, change.new] += 1
+    uses = Counter(word.text for text in texts * 120 for word in words(text, "en"))
+    assert max(count / uses[pair[0]] for pair, count in found.items() if uses[pair[0]] >= 100) < 0.08
+    assert len({new for (old, new), _ in found.items() if old == "flights"}) > 5
+
+
+def test_what_is_alike_at_the_ends_of_a_run_is_no_change() -> None:
+    run = ["i", "want", "a"]
+    assert _differing(run, ["i", "went", "a"]) == (1, 2, ["went"])
+    assert _differing(run, ["i", "want", "want", "a"]) == (2, 2, ["want"])
+    assert _differing(run, ["want", "a"]) == (0, 1, [])
+    assert _differing(["a", "a"], ["a"]) == (1, 2, [])
+    assert _differing(run, []) == (0, 3, [])

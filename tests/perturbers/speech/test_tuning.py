@@ -245,5 +245,17 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Speech(engine="text").startup_warnings(("en",)) == ()
 
 
+@pytest.mark.parametrize("named", [{"asr": "whisper:base"}, {"tts": "piper"}, {"tts": "piper", "asr": "whisper:base"}])
+def test_a_named_engine_that_is_missing_stops_the_run(named: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fell back to the simulator, with a warning that --quiet hides."""
+    monkeypatch.delenv(plan.NO_AUDIO, raising=False)
+    monkeypatch.setattr(registry, "open_engines", _missing)
+    with pytest.raises(EngineMissing, match=f"{' and '.join(f'{one}={of}' for one, of in named.items())} can't be used here: there is no voice"):
+        Speech(cache="off", **named)  # type: ignore[arg-type]
+    # Where the environment asks for no audio, nothing is looked for.
+    monkeypatch.setenv(plan.NO_AUDIO, "1")
+    Speech(cache="off", **named)  # type: ignore[arg-type]
+
+
 def _missing(choice: EngineChoice) -> Engines:
     raise EngineMissing("there is no voice")
