@@ -268,8 +268,8 @@ class Model:
                 right = said[start + len(run)] if start + len(run) < count else "</s>"
                 found = self._hearing.recognise(run, known, most, itself, previous, right, rng)
                 if found != run:
-                    first, last, new = _differing(run, found)
-                    changes.append(Change(bounds[start + first], bounds[start + last], self._blank.join(new)))
+                    first, last, instead = _differing(run, found)
+                    changes.append(Change(bounds[start + first], bounds[start + last], self._blank.join(instead)))
                 previous = found[-1] if found else previous
             if end < count:
                 # The word after a run was recognised right: that has been drawn.

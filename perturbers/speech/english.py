@@ -93,7 +93,8 @@ class _After(dict[str, float]):
         self._word, self._likely = word, model.following(word)
 
     def __missing__(self, word: str) -> float:
-        found = self[word] = self._likely(word) ** LANGUAGE * (_TWICE if word == self._word else 1.0)
+        found: float = self._likely(word) ** LANGUAGE * (_TWICE if word == self._word else 1.0)
+        self[word] = found
         return found
 
 
@@ -186,7 +187,7 @@ class EnglishHearing:
         return 0.0
 
     def _find_near(self, said: tuple[str, ...]) -> Choices:
-        weights = {(word,): weight for word, weight in self._alike(said).items()}
+        weights: dict[tuple[str, ...], float] = {(word,): weight for word, weight in self._alike(said).items()}
         return self._choices(weights)
 
     def _find_split(self, word: str) -> Choices:
