@@ -164,9 +164,16 @@ def _chinese(kind: str, sort: str, told: str, rng: Rng, whole: bool) -> str:
     return name + rng.choice(ends) if ends else name
 
 
-def foreign_person(rng: Rng, separator: str) -> str:
-    """A transliterated foreign name for Chinese texts, its parts around `separator`."""
-    return rng.choice(_parts("zh", "foreign-a")) + separator + rng.choice(_parts("zh", "foreign-b"))
+#: What the transliterated names of Indians hold: a star of Indian films is renamed to no German.
+_INDIAN = re.compile(
+    "辛哈|辛格|夏尔马|古普塔|乔普拉|卡普尔|卡普|库马尔|沙鲁克|阿米尔·汗|萨尔曼·汗|拉杰|巴强|帕度柯|普里扬卡|阿克谢|罗摩|玛诺吉|卡玛|[·.．・]汗$|哈桑"
+)
+
+
+def foreign_person(rng: Rng, separator: str, old: str = "") -> str:
+    """A transliterated foreign name for Chinese texts, its parts around `separator`: an Indian one where `old`, the name it replaces, plainly is."""
+    sort = "indian" if _INDIAN.search(old) else "foreign"
+    return rng.choice(_parts("zh", f"{sort}-a")) + separator + rng.choice(_parts("zh", f"{sort}-b"))
 
 
 def same_shape(code: str, rng: Rng, keep: int = 0) -> str:

@@ -197,7 +197,7 @@ class Entities(DialoguePerturber):
                 entity.new = zh_core(entity.whole) if language == "zh" and entity.kind in WITH_TAIL else re.sub(r"^[Tt]he ", "", core)
             elif language == "zh" and entity.kind == PERSON:
                 foreign = next((mark for mark in "·.．・" if any(mark in value for value in entity.values)), "")
-                entity.new = coinage.foreign_person(rng, foreign) if foreign else coinage.coin(PERSON, "zh", rng)
+                entity.new = coinage.foreign_person(rng, foreign, entity.values[0]) if foreign else coinage.coin(PERSON, "zh", rng)
             else:
                 whole = attempt < 25 and (all(zh_core(value) == value for value in entity.values) if language == "zh" else entity.bare)
                 entity.new = coinage.coin(entity.kind, language, rng, whole, hints)

@@ -41,7 +41,11 @@ _SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]?")
 #: Sources of our list whose talk is no question: it breaks off, or is meant for somebody else.
 _HALF, _ASIDE = frozenset({"half", "半句"}), frozenset({"aside", "旁话"})
 #: How often each manner is drawn where all are there: talk near the domain, sentences that break off, asides, other topics; cumulative.
-_MANNERS = (0.35, 0.55, 0.75, 1.0)
+_MANNERS = (0.4, 0.55, 0.85, 1.0)
+#: An aside that asks the system to wait, and no mere noise beside the call.
+_ASKS_TO_WAIT = re.compile(
+    r"等(?!我把菜)|稍等|去去就回|去拿|找支笔|正忙|马上就来|说完|hold on|wait|moment(?! please$)|hang on|right back|let me|not now|busy", re.IGNORECASE
+)
 _GENERAL = {"en": "general", "zh": "通用"}
 #: Words too common to say what a knowledge snippet is about.
 _COMMON = words("a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be")
@@ -61,9 +65,9 @@ class OutOfScope(DialoguePerturber):
     """Inserts user turns that are out of scope, each with a system turn that says so and repeats what the system had asked before.
 
     Candidates that name a domain some system supports (`other_domain`), that a knowledge snippet answers (`knowledge_seeking`) or that hold a slot
-    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list a third is about
-    things near the dialogue's domain, a fifth are sentences that break off, a fifth are words to somebody else in the room, the rest are other
-    topics; the answer differs accordingly.
+    value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list two fifths are about
+    things near the dialogue's domain, a seventh are sentences that break off, a third are words to somebody else in the room, the rest are other
+    topics: these take the place of no answer where others are at hand, and an introduction marks them as asides. The answer differs accordingly.
     """
 
     texts: Annotated[
@@ -102,7 +106,7 @@ class OutOfScope(DialoguePerturber):
     ] = ""
 
     name: ClassVar[str] = "out_of_scope"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     inserts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -136,8 +140,8 @@ class OutOfScope(DialoguePerturber):
         inserted: dict[int, list[Pair]] = {}
         for gap in rng.sample(places, count):
             for _ in range(8):
-                one = _drawn(pool, _spoken_of(dialogue, gap), rng)
-                text = styled(one.text, dialogue, "user")
+                one = _drawn(pool, _spoken_of(dialogue, gap), bool(gap and waits(dialogue.turns[gap - 1])), rng)
+                text = styled(one.text if self.texts else _introduced(one, dialogue.language, rng), dialogue, "user")
                 if one.source in _HALF and dialogue.language != "zh":
                     text = text.rstrip(" .?!") + "..."  # it breaks off, and no full stop closes it
                 units = Cut(text, dialogue.language)
@@ -152,26 +156,41 @@ class OutOfScope(DialoguePerturber):
 
 
 _SERVICE = re.compile(r"_\d+$")
+#: Domains of acts that say nothing of what is spoken of.
+_SHARED = frozenset({"general", "通用", "booking", ""})
+#: How the rows of answers call an aside that asks to wait.
+_WAITING = {"en": "-wait", "zh": "-等"}
 
 
 def _spoken_of(dialogue: Dialogue, gap: int) -> str:
     """The domain that is spoken of before turn `gap`: of the last act that has one, else of what the user says next, else the dialogue's first; ""
     where nothing tells."""
-    shared = frozenset({"general", "通用", "booking", ""})
     for turn in (*reversed(dialogue.turns[:gap]), *dialogue.turns[gap:]):
         for act in reversed(turn.acts):
-            if act.domain.lower() not in shared:
+            if act.domain.lower() not in _SHARED:
                 return _SERVICE.sub("", act.domain.lower())
     return next((_SERVICE.sub("", domain.lower()) for domain in dialogue.domains), "")
 
 
-def _drawn(pool: tuple[Candidate, ...], domain: str, rng: Rng) -> Candidate:
-    """A candidate that fits where `domain` is spoken of: of one of the manners, and where the pool has none of it, of another."""
+def _introduced(one: Candidate, language: str, rng: Rng) -> str:
+    """The text of our own list with what leads to it, where it is of another topic or a question: nobody asks out of the blue what pi is."""
+    if one.source in _HALF | _ASIDE or (one.domains and not (one.text.endswith(("?", "？")) or (language != "zh" and _QUESTION.match(one.text)))):
+        return one.text
+    intro = rng.choice(_answers(language, "intro", one.source) or _answers(language, "intro", "*"))
+    if language == "zh":
+        return intro + one.text
+    closed = "?" if one.text[-1].isalnum() and _QUESTION.match(one.text) else ""
+    return f"{intro.rstrip()} {one.text}{closed}"
+
+
+def _drawn(pool: tuple[Candidate, ...], domain: str, waited: bool, rng: Rng) -> Candidate:
+    """A candidate that fits where `domain` is spoken of: of one of the manners, and where the pool has none of it, of another. Another topic takes
+    the place of no answer that the system waits for."""
     near = [one for one in pool if domain in one.domains]
     half = [one for one in pool if one.source in _HALF]
     aside = [one for one in pool if one.source in _ASIDE]
     other = [one for one in pool if not one.domains and one.source not in _HALF | _ASIDE]
-    share = rng.random()
+    share = rng.random() * (_MANNERS[2] if waited else 1.0)
     manners = (near, half, aside, other)
     first = next(place for place, reached in enumerate(_MANNERS) if share < reached)
     fitting = next((some for some in (*manners[first:], *reversed(manners[:first])) if some), list(pool))
@@ -301,14 +320,16 @@ def _pair(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator
     asked: tuple[Act, ...] = ()
     answer = fixed
     if not fixed:
-        answer, asked = _fallback(dialogue, gap, source, locator, rng)
+        answer, asked = _fallback(dialogue, gap, text, source, locator, rng)
     acts = (Act(FALLBACK, _GENERAL.get(dialogue.language, "general")), *asked)
     return Pair(text, answer, (OOS, OUT_OF_DOMAIN), (FALLBACK,), acts=acts, note=f"{OUT_OF_DOMAIN}, source {source}")
 
 
-def _fallback(dialogue: Dialogue, gap: int, source: str, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:
-    """What the system says to talk from `source`, and the requests that it repeats."""
+def _fallback(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:
+    """What the system says to `text`, talk from `source`, and the requests that it repeats."""
     language = dialogue.language
+    if source in _ASIDE and _ASKS_TO_WAIT.search(text):
+        source += _WAITING[language]
     sorry = styled(rng.choice(_answers(language, "sorry", source) or _answers(language, "sorry", "*")), dialogue, "system")
     before = dialogue.turns[gap - 1] if gap else None
     options: list[tuple[str, tuple[Act, ...]]] = []
@@ -320,8 +341,12 @@ def _fallback(dialogue: Dialogue, gap: int, source: str, locator: Locator, rng: 
         if question and not options:
             options.append((question, tuple(act for act in before.acts if "request" in act.act)))
     if not options:
-        domain = next((act.domain for turn in reversed(dialogue.turns[:gap]) for act in turn.acts if _answers(language, "task", act.domain)), "*")
-        options = [(styled(answer, dialogue, "system"), ()) for answer in _answers(language, "task", domain) + _answers(language, "task", "*")]
+        some = _answers(language, "task", source)
+        if not some:
+            # Back to what was spoken of last, and to no domain where two were spoken of together.
+            last = {_SERVICE.sub("", act.domain.lower()) for turn in dialogue.turns[max(0, gap - 2) : gap] for act in turn.acts} - _SHARED
+            some = (_answers(language, "task", last.pop()) if len(last) == 1 else []) + _answers(language, "task", "*")
+        options = [(styled(answer, dialogue, "system"), ()) for answer in some]
     # What leads back must not say a value of the dialogue ("hotel" may be one).
     fitting = [option for option in options if not locator.keys(option[0], Cut(option[0], language))]
     if not fitting:

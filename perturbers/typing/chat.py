@@ -1,4 +1,4 @@
-"""Short forms that people type in chats ("plz", "thx", "ph no"; "啥", "咋"), found as phrases over the tokens of an utterance."""
+"""Short forms that people type in chats ("plz", "thx", "ph no"; "阔以", "灰常"), found as phrases over the tokens of an utterance."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """How people mistype Chinese: the input method offers words by sound, and the wrong one is taken.
 
 The shares follow the errors of SIGHAN 2015 (3,726 errors of learners, so a prior): same pinyin and tone 48 %, same pinyin with another tone 26 %,
-fuzzy pinyin (zh/z, n/l, ng/n) 7.5 %; look-alike characters, which come from shape-based input and optical reading, 5-10 %.
+fuzzy pinyin (zh/z, n/l, ng/n) 7.5 %; look-alike characters, which come from shape-based input and optical reading, 5-10 %. Nobody changes the
+input method between two words: a dialogue has slips of one method, by sound or by shape.
 What is written instead is a word or character people use, never a numeral or a negation, and words whose homophones would say something
 else ("一点" as "疑点") are left alone.
 """
@@ -12,17 +13,21 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from dialmill.perturbers.core.lexicon import alternatives, rows
-from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.typing.homophones import table
 
 #: Characters that carry labels or the sense of the sentence: never replaced, dropped or written for another one.
 _NEVER = frozenset("零一二三四五六七八九十百千万亿两俩半几第每多少不没别无未非勿否莫哪谁他她它左右东西南北前后买卖死杀鬼尸屎尿奸贱")
 #: How likely each kind of slip is tried first; the others follow where a word has none of that kind.
-_KINDS = ("sound", "glyph", "double", "drop")
-_CUMULATIVE = (0.88, 0.95, 0.98, 1.0)
+_KINDS = ("sound", "double", "drop")
+_CUMULATIVE = (0.95, 0.98, 1.0)
+#: The share of dialogues that are typed by shape.
+_SHAPE = 0.07
 _SAME_TONE, _OTHER_TONE = 0.59, 0.91  # cumulative within sound: 48 : 26 : 7.5
 #: A homophone beyond this rank is too rare for an input method to offer it on its first page.
 _PAGE = 4
+#: A single character is among so many of the most frequent of its syllable: nobody takes 峻 for 均.
+_FREQUENT = 6
 
 
 @cache
@@ -46,18 +51,23 @@ def slip_weight(word: str) -> float:
     return 1.0 if len(word) < 4 else 0.5
 
 
-def slip(word: str, rng: Rng) -> str | None:
-    """`word` as somebody mistyped it; None where it has no plausible slip."""
+def by_shape(source_id: str) -> bool:
+    """Whether the user of a dialogue types by the shape of characters (Wubi, strokes, handwriting); all others type by sound."""
+    return key_number("input_method", source_id) < _SHAPE * (1 << 64)
+
+
+def slip(word: str, rng: Rng, shape: bool = False) -> str | None:
+    """`word` as somebody mistyped it, by shape or by sound; None where it has no plausible slip."""
+    if shape:
+        return _glyph(word, rng)
     first = rng.weighted(_KINDS, _CUMULATIVE)
     if len(word) == 1:
         return rng.choice(_pairs("confusions")[word]) if word in _pairs("confusions") else None
     typed = None
-    if first == "glyph":
-        typed = _glyph(word, rng)
-    elif first in ("double", "drop") and len(word) > 2:
+    if first in ("double", "drop") and len(word) > 2:
         place = 1 + rng.below(len(word) - 1)
         typed = word[:place] + (word[place] if first == "double" else "") + word[place + (first == "drop") :]
-    return typed or _sound(word, rng) or _glyph(word, rng)
+    return typed or _sound(word, rng)
 
 
 def _sound(word: str, rng: Rng) -> str | None:
@@ -97,11 +107,17 @@ def _page(same: Sequence[str], other: Sequence[str], fuzzy: Sequence[str], rng: 
     else:
         order = (fuzzy, same, other)
     for candidates in order:
-        plausible = [candidate for candidate in candidates if _NEVER.isdisjoint(candidate)][:_PAGE]
+        plausible = [candidate for candidate in candidates if _NEVER.isdisjoint(candidate) and _frequent(candidate)][:_PAGE]
         if plausible:
             # The page is read from the top: the n-th candidate is taken 1/n times as often as the first.
             return rng.weighted(plausible, _ZIPF[: len(plausible)])
     return None
+
+
+def _frequent(text: str) -> bool:
+    """Whether a character is one of the most frequent of its syllable; words are as the table has them."""
+    sound = table().sounds.get(text)
+    return len(text) > 1 or (sound is not None and text in table().written[sound.pinyin][:_FREQUENT])
 
 
 _ZIPF = (1.0, 1.5, 1.83, 2.08)

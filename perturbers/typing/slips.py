@@ -197,7 +197,7 @@ class Typist:
             start, end = free[place]
             if hits and any(hit.start < end + apart and start < hit.end + apart for hit in hits):
                 continue
-            hit = self._hit(text, language, free, place, words, rng)
+            hit = self._hit(view, free, place, words, rng)
             if hit is None or (hits and any(other.start < hit.end + apart and hit.start < other.end + apart for other in hits)):
                 continue
             hits.append(hit)
@@ -206,8 +206,9 @@ class Typist:
         hits.sort()
         return hits
 
-    def _hit(self, text: str, language: str, free: Places, place: int, words: _Words, rng: Rng) -> Hit | None:
+    def _hit(self, view: View, free: Places, place: int, words: _Words, rng: Rng) -> Hit | None:
         """What is typed for one word, or for the phrase that begins with it; None where nothing plausible is."""
+        text, language = view.turn.utterance, view.language
         start, end = free[place]
         word = words[text[start:end]]
         if word.plain is not None and rng.random() * word.weight < _APOSTROPHE:
@@ -227,7 +228,9 @@ class Typist:
         if not word.slip:
             return None
         if language == "zh":
-            slipped = None if start and text[start - 1] in _NUMERALS else typing_zh.slip(text[start:end], rng)
+            if start and text[start - 1] in _NUMERALS:
+                return None
+            slipped = typing_zh.slip(text[start:end], rng, typing_zh.by_shape(view.dialogue.source_id))
             return Hit(start, end, slipped) if slipped is not None else None
         return self._slip(text, free, place, rng)
 

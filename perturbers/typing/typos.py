@@ -32,7 +32,7 @@ class Typos(TurnPerturber):
     English: neighbour keys, dropped, doubled, added and transposed letters, unstressed vowels, well-known misspellings, two slips in a word, words
     run together or split, lost apostrophes and capitals, in the shares that people have; negations, numbers and times never get any, and no typo
     makes another frequent word unless `real_words` asks for it. Chinese: words and characters of the same or nearly the same sound in their phrase,
-    a few that look alike. Chat style: short forms from our own tables. A turn that loses its capitals loses those of its names too.
+    or, in a few dialogues, that look alike. Chat style: short forms from our own tables. A turn that loses its capitals loses those of its names too.
     """
 
     rate: Annotated[
@@ -67,7 +67,7 @@ class Typos(TurnPerturber):
     ] = 0.0
 
     name: ClassVar[str] = "typos"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @property
     def card_notes(self) -> tuple[str, ...]:

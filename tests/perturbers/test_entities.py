@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from dialmill.perturbers.core.contract import OptionError
+from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.entities import coinage
 from dialmill.perturbers.entities.coinage import coin, same_shape
 from dialmill.perturbers.entities.perturber import Entities
 from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
@@ -312,3 +314,14 @@ def test_golden() -> None:
     made = Entities(slots="all").perturb(ELM, 3)
     digest = hashlib.sha256("\n".join(turn.utterance for turn in made.turns).encode()).hexdigest()
     assert digest[:16] == "985056fc0763ab6c", "raise Entities.version where a change of its output is meant"
+
+
+def test_an_indian_star_keeps_to_indian_names_and_no_place_is_called_by_a_common_noun() -> None:
+    indian = {part for name, cell in rows("zh", "coinage") if name.startswith("indian") for part in alternatives(cell)}
+    for old, told in (("沙特鲁汉·辛哈", True), ("普里扬卡·乔普拉", True), ("拉杰.卡普尔", True), ("汤姆·克鲁斯", False), ("马丁.斯科塞斯", False)):
+        for key in range(40):
+            made = coinage.foreign_person(Rng("star", old, key), "·", old)
+            assert all(part in indian for part in made.split("·")) == told, (old, made)
+    bare = {"四合院", "家常菜馆", "农家院", "老胡同", "老弄堂", "葡萄园", "糖果屋", "老宅", "胡同", "黑土地", "左岸"}
+    named = {part for name, cell in rows("zh", "coinage") if name.startswith(("restaurant", "lodging")) for part in alternatives(cell)}
+    assert not bare & named

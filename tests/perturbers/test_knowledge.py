@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from dialmill.perturbers import OptionError, get
+from dialmill.perturbers.core import lexicon
 from dialmill.perturbers.insertion.knowledge import (
     AMBIGUOUS,
     SEEKING,
@@ -524,3 +525,11 @@ def test_pairs_are_put_in_and_all_turns_numbered(gap: int, keep: bool) -> None:
     assert len(made.turns) == (6 if keep else gap + 2) and made.reasons == (f"inserted: turns {gap} and {gap + 1}: n",)
     assert made.turns[gap].utterance == "q?" and made.turns[gap].inserted and "l" in made.turns[gap].labels
     assert set(gaps(dialogue)) == {2}
+
+
+def test_chinese_questions_of_ours_clash_with_no_finished_series_and_fit_their_answers() -> None:
+    told = (Path(lexicon.__file__).parents[1] / "lexicons" / "zh" / "knowledge.json").read_text("utf-8")
+    asked = (Path(lexicon.__file__).parents[1] / "lexicons" / "zh" / "questions.json").read_text("utf-8")
+    wordings = "".join(row[-1] for row in lexicon.rows("zh", "questions"))
+    assert not any(word in told + asked for word in ("每周一到周五", "正在拍", "明年播出", "正在筹备", "抢先看"))
+    assert "字幕全" not in asked and "洗衣机" not in wordings and "新的一集" not in wordings

@@ -368,6 +368,45 @@ def test_chinese_slips_sound_alike_and_never_touch_numbers_or_negation() -> None
                 assert before.count(character) == after.count(character), (before, after)
 
 
+def test_a_dialogue_has_slips_of_one_input_method() -> None:
+    looks = {character: set(alternatives(cell)) for character, cell in rows("zh", "glyphs")}
+    table = homophones.table()
+    shaped = 0
+    for number in range(400):
+        source = dialogue(*CHINESE, language="zh", source_id=str(number))
+        by_shape = typing_zh.by_shape(str(number))
+        shaped += by_shape
+        if not by_shape and number > 60:
+            continue
+        for turn, text in zip(Typos(rate=0.4, style="typing").perturb(source, 1).turns, CHINESE, strict=True):
+            for edit in turn.edits if turn.original is not None else ():
+                before, after = text[edit.start : edit.end], edit.replacement
+                if len(before) == len(after) > 1:
+                    pairs = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+                    alike = all(b in looks.get(a, ()) for a, b in pairs)
+                    heard = any(table.sounds[a].pinyin[0] == table.sounds[b].pinyin[0] for a, b in pairs if a in table.sounds and b in table.sounds)
+                    assert alike if by_shape else (heard or not alike), (before, after)
+    assert 0.03 < shaped / 400 < 0.12
+
+
+def test_no_rare_character_is_typed_for_a_frequent_one() -> None:
+    table = homophones.table()
+    for word in ("人均", "吃饭", "休息", "推荐", "餐馆", "酒店", "附近"):
+        for key in range(200):
+            slipped = typing_zh.slip(word, Rng("rare", word, key))
+            assert slipped is not None
+            if len(slipped) == len(word) and slipped not in table.sounds:
+                new = [b for a, b in zip(word, slipped, strict=True) if a != b]
+                usual = {form for a in word for form in typing_zh._pairs("confusions").get(a, ())}
+                assert all(one in usual or one in table.written[table.sounds[one].pinyin][:6] for one in new), (word, slipped)
+
+
+@pytest.mark.parametrize(("text", "never"), [("怎么走", "咋"), ("好的", "好呀"), ("再见", "拜"), ("电话号码是多少", "电话是"), ("如果有", "要是")])
+def test_another_wording_is_no_typo(text: str, never: str) -> None:
+    for style in ("mixed", "chat"):
+        assert not any(never in typed(text, Typos(rate=1.0, style=style), seed=seed, language="zh") for seed in range(60))  # type: ignore[arg-type]
+
+
 def test_the_word_after_a_numeral_is_left_alone() -> None:
     text = "帮我订三张票，住两晚，要5个房间"
     for seed in range(80):
@@ -552,6 +591,6 @@ def test_the_output_is_pinned() -> None:
                 hasher.update(turn.utterance.encode("utf-8") + b"\n")
         return hasher.hexdigest()
 
-    assert Typos.version == 2
-    assert digest(ENGLISH, "en") == "73babd6c3eeef554f2676a617c897393286be2fc72c07c3b27067b3f7259dc4c"
-    assert digest(CHINESE, "zh") == "db891ab26d6e4f377fc940d18b2bc03bf17171de13484d02a56d3587d129af9f"
+    assert Typos.version == 3
+    assert digest(ENGLISH, "en") == "bb26f5cff89ed7d9383638bca838c683c5f596896a2f648b925e4c0a0889b0b2"
+    assert digest(CHINESE, "zh") == "d283a020dd13179acfe6b3ff6552dead1452f684213272203cb18c44cd426124"
