@@ -36,7 +36,8 @@ _YES = frozenset(["yes", "yeah", "yep", "yup", "yea", "sure", "absolutely", "def
 #: How an offer is accepted by a sentence rather than a yes.
 _ACCEPTS = re.compile(
     r"(?:(?:okay|ok|great|oh|well|thanks|sure|i think|i guess|i believe) )*(?:that|it|this)(?: one| place| train)? "
-    r"(?:(?:would|will|should|ll|d|might) (?:do|work|suit)\b|(?:(?:would|will|should|ll|d|might) be|sounds|works|is) (?:just |really |very |quite )?"
+    r"(?:(?:would|will|should|ll|d|might|could|can) (?:do|work|suit)\b"
+    r"|(?:(?:would|will|should|ll|d|might) be|sounds|works|is) (?:just |really |very |quite )?"
     r"(?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|helpful|ideal|for me)\b)"
     r"|(?:sounds|works) (?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|for me)\b"
 )
@@ -149,6 +150,7 @@ _ONE_IN_MIND = re.compile(
 )
 _HINDERED = re.compile(r"\b(?:available|busy|can(?: ?not| n t| ?t)|unable|be late|too (?:late|early|far|expensive|much|soon))\b")
 _TAKEN = re.compile(r"\binterested\b|\b(?:sounds?|looks?|seems?) (?:\w+ )?(?:good|great|nice|fine|perfect)\b|\bi (?:really )?like\b")
+_ALSO_FINE = re.compile(r"\b(?:would|will|is|s) (?:also )?(?:be )?(?:also )?(?:fine|ok|okay|good|all right) (?:as well|too)\b")
 _BOOKED = re.compile(r"\b(?:thank|thanks|thankyou|appreciate)\b(?: \w+){0,6} (?:booking|reserving)\b")
 _EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
 _GENERAL = frozenset({"thank", "bye", "greet"})
@@ -187,22 +189,32 @@ def plan(context: Context) -> Plan | Refusal:
         return Refusal("unlabelled: request")
     if any(item.kind == "request" for item in settled) and "?" not in turn.utterance and (_ALL_SAID.search(text) or _THANKED.search(text)):
         return Refusal("unlabelled: all")
+    unmeant = _unmeant(settled, names, text)
+    if unmeant is not None:
+        return unmeant
+    items = [_whole(context, item) for item in settled]
+    problem = unaccounted(context, items, used) or misplaced(context, items) or beyond(context, items)
+    return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed(before), booked)
+
+
+def _unmeant(settled: list[Item], names: list[str], text: str) -> Refusal | None:
+    """What the words say beside the labels that no clause says; None where nothing."""
+    kinds = {item.kind for item in settled}
     if _ONE_IN_MIND.search(text) and not any(item.slot.endswith("name") for item in settled):
         return Refusal("unlabelled: certain")  # one place that isn't named yet, and no look round
-    kinds = {item.kind for item in settled}
     if "instead" in names and "goal" in kinds:
         return Refusal("unlabelled: instead")
     if kinds & {"no", "declineintent"} and kinds <= _CONTENTLESS | {"declineintent"} and _HINDERED.search(text):
         return Refusal("unlabelled: why")  # a no with its reason
+    if _ALSO_FINE.search(text):
+        return Refusal("unlabelled: as well")  # what will do as well is no preference
     if "book" in kinds and _BOOKED.search(text):
         return Refusal("unlabelled: booked")  # thanks for what is booked already
     if "declinebook" in kinds and _TAKEN.search(text):
         return Refusal("unlabelled: liked")  # what isn't booked yet is liked all the same
     if _EXACT.search(text):
         return Refusal("unlabelled: exact")  # asked again, since the answer was a rough one
-    items = [_whole(context, item) for item in settled]
-    problem = unaccounted(context, items, used) or misplaced(context, items) or beyond(context, items)
-    return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed(before), booked)
+    return None
 
 
 def _asked(before: Turn | None) -> frozenset[str]:
