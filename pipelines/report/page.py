@@ -18,6 +18,7 @@ from dialmill.pipelines.core.scorer import Table
 from dialmill.pipelines.report.charts import audit_chart, confidence_chart, corpus_charts, perturbation_charts
 from dialmill.pipelines.report.facts import Facts
 from dialmill.pipelines.sinks import card
+from dialmill.pipelines.stages import losses
 from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
 from dialmill.pipelines.stages.split import SPLITS
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -58,6 +59,7 @@ def render(manifest: dict[str, Any], facts: Facts, scores: Sequence[Table] = ())
         licences=_licences(manifest),
         suites=_suites(manifest, facts),
         difficulty=_difficulty(manifest, facts),
+        losses={"columns": losses.COLUMNS, "rows": losses.rows(manifest.get("hard") or {})},
         hard={"columns": CHECK_COLUMNS, "rows": check_rows(manifest.get("hard", {}))},
         warnings=[_warning(one) for one in manifest["warnings"]],
         trunk=_flow(manifest, trunk=True),

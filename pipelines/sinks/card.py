@@ -14,6 +14,7 @@ from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.subsets import FEW, HARD
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
 from dialmill.pipelines.stages.few_shot import LEAST
+from dialmill.pipelines.stages import losses
 from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.
@@ -71,7 +72,7 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
         lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {asked}, {least} ({shown}); smaller sets are subsets of larger ones."]
     notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
     lines += ["", "## Suites", "", *notes] if notes else []
-    lines += [*_difficulty(manifest), *_hard(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
+    lines += [*_difficulty(manifest), *_losses(manifest), *_hard(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
     if manifest["warnings"]:
         lines += ["", "## Warnings", ""] + [f"- {warning}" for warning in manifest["warnings"]]
     if recipe.held_out_labels:
@@ -218,6 +219,19 @@ def _difficulty(manifest: Mapping[str, Any]) -> list[str]:
         shown = [found["changed_share"], *(found["all"][name] for name in ("novel_bigrams", "novel_words", "near_copies", "distance"))]
         lines.append(f"| {suite} | " + " | ".join("" if one is None else f"{one:.3f}" for one in shown) + " |")
     return lines
+
+
+def _losses(manifest: Mapping[str, Any]) -> list[str]:
+    """What the suites cost light baselines, where a panel judged them; else nothing."""
+    found = losses.rows(manifest.get("hard") or {})
+    if not found:
+        return []
+    lines = ["", "## What the suites cost", ""]
+    lines += [
+        "Light baselines on the unperturbed text and on the suite, in per cent, over the same test dialogues; the interval by paired bootstrap."
+    ]
+    lines += ["", "| " + " | ".join(losses.COLUMNS) + " |", "|---" * len(losses.COLUMNS) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in found]
 
 
 def _hard(manifest: Mapping[str, Any]) -> list[str]:

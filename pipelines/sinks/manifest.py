@@ -14,7 +14,7 @@ from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.counters import SHORTFALL, Counters
 from dialmill.pipelines.core.subsets import tells_hard
 from dialmill.pipelines.sinks.shortfalls import empty_parts, refusals
-from dialmill.pipelines.stages import difficulty, hard
+from dialmill.pipelines.stages import difficulty, hard, losses
 from dialmill.pipelines.stages.split import Layout
 from dialmill.pipelines.stages.word_errors import report
 from dialmill.schemas.version import RECORD, VERSION
@@ -96,6 +96,10 @@ def make(job: Job, counters: Counters, layout: Layout, outputs: list[dict[str, A
             *_overlaps(counters),
             *wording_warnings(counters),
             *difficulty.warnings(job.recipe, counters.difficulty),
+            *(
+                f"suite {suite} is easy: no light baseline loses anything sure on it (see hard.{suite}.loss)"
+                for suite in losses.harmless(hard.report(counters.hard))
+            ),
         ],
     }
 

@@ -18,7 +18,7 @@ from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.stage import Item, Stage, compress, decompress
 from dialmill.pipelines.core.subsets import HARD
-from dialmill.pipelines.stages import training_sample
+from dialmill.pipelines.stages import losses, training_sample
 from dialmill.pipelines.stages.hard_reasons import reasons
 from dialmill.pipelines.stages.items import DialogueRecords, ParsedDialogue
 from dialmill.pipelines.stages.split import Layout
@@ -45,6 +45,7 @@ class JudgedUnit(msgspec.Struct, array_like=True):
     unit: Unit
     doubtful: int
     unanswerable: bool
+    clean: dict[str, dict[str, int]] = {}  #: the sums of the unperturbed text; empty for that text itself
 
 
 class JudgeTest(Stage):
@@ -83,7 +84,9 @@ class JudgeTest(Stage):
                 tenths = tenths_of(record, standard)
                 for one in own:
                     unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn), tenths)
-                    yield "judged", (record.suite, msgspec.msgpack.encode(JudgedUnit(unit, one.doubtful, one.unanswerable)))
+                    before = None if record.suite == STANDARD else clean.get(one.turn)
+                    judged = JudgedUnit(unit, one.doubtful, one.unanswerable, {} if before is None else before.sums)
+                    yield "judged", (record.suite, msgspec.msgpack.encode(judged))
         held = Held(element.parsed, pack(element.source), [pack(one) for one in element.records], verdicts)
         yield "held", (element.source.source_id, compress(msgspec.msgpack.encode(held)))
 
@@ -116,6 +119,12 @@ class ChooseHard(Stage):
         for one in check(units, families, share, panel.measure, panel.weights):
             figures = {"test": one.test, "hard": one.hard, "low": one.low, "mean": one.mean, "high": one.high}
             self.counters.hard[f"{suite}\n{one.kind}\n{one.figure}"] = {name: round(value * FIGURE) for name, value in figures.items()}
+        paired = [one for one in judged if one.clean]
+        if paired:
+            before, after = [one.clean for one in paired], [one.unit.sums for one in paired]
+            for lost in losses.losses([one.unit.id for one in paired], before, after, panel.measure):
+                figures = {"standard": lost.standard, "suite": lost.suite, "low": lost.low, "high": lost.high}
+                self.counters.hard[f"{suite}\n{lost.kind}\n{lost.figure}\nloss"] = {name: round(value * FIGURE) for name, value in figures.items()}
         left_out = [one.unit.id for one in judged if one.unanswerable]
         yield "main", ("", msgspec.msgpack.encode((chosen, left_out)))
 
@@ -176,7 +185,8 @@ class TakeHard(Stage):
 
 def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     """The choice of each suite as the manifest has it: how many units, how many hard; and for each kind of baseline, with no say in the choice, its
-    figures on test, on the hard units, and the bounds of 95 % of random subsets of the same lengths."""
+    figures on test, on the hard units, and the bounds of 95 % of random subsets of the same lengths; and what each loses from the unperturbed text to
+    the suite's (`losses`)."""
     found: dict[str, Any] = {}
     for key in sorted(sums):
         suite, *rest = key.split("\n")
@@ -185,6 +195,9 @@ def report(sums: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
             mine |= {**sums[key], "power": bool(sums[key]["power"])}
             continue
         figures = {name: round(value / FIGURE, 4) for name, value in sums[key].items()}
+        if len(rest) > 2:
+            mine.setdefault("loss", {}).setdefault(rest[0], {})[rest[1]] = figures
+            continue
         mine.setdefault("check", {}).setdefault(rest[0], {})[rest[1]] = figures | {"below": sums[key]["hard"] < sums[key]["low"]}
     return found
 

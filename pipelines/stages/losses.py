@@ -1,0 +1,97 @@
+"""What a perturbed suite costs light baselines: each kind's figures on the unperturbed text and on the suite, over the same test dialogues.
+
+The panel that chooses the hard sets (`stages.hard`) has judged both texts of each dialogue already. A loss is in points, standard minus suite; its
+interval is a paired bootstrap over dialogues (Efron and Tibshirani 1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from dialmill.perturbers.core.rng import key_number
+from dialmill.pipelines.baselines.panel.choice import DRAWS, Measure
+from numpy.typing import NDArray
+
+Sums = Mapping[str, Mapping[str, int]]
+
+#: The columns of `rows`.
+COLUMNS = ("suite", "baseline", "figure", "standard", "suite's", "loss", "95 % interval")
+#: Fewer dialogues tell nothing of a suite.
+LEAST = 50
+
+
+class Loss(NamedTuple):
+    """A figure of a kind of baseline, 0 to 1, on the unperturbed text and on the suite, and the bounds of the difference."""
+
+    kind: str
+    figure: str
+    standard: float
+    suite: float
+    low: float
+    high: float
+
+
+def losses(names: Sequence[str], before: Sequence[Sums], after: Sequence[Sums], measure: Measure) -> Iterator[Loss]:
+    """The losses of a suite.
+
+    Args:
+        names: of its records.
+        before, after: for each record and text, kind -> what `measure` needs, to be summed up; the same kinds in both.
+        measure: sums -> figures.
+    """
+    kinds = sorted({kind for sums in after for kind in sums} & {kind for sums in before for kind in sums})
+    drawn = _draws(names)
+    for kind in kinds:
+        fields = sorted({name for sums in (*before, *after) for name in sums.get(kind, ())})
+        tables = [np.array([[sums.get(kind, {}).get(name, 0) for name in fields] for sums in side], dtype=np.int64) for side in (before, after)]
+        first, second = (measure(dict(zip(fields, table.sum(axis=0).tolist(), strict=True))) for table in tables)
+        sampled = [[measure(dict(zip(fields, row, strict=True))) for row in (drawn @ table).tolist()] for table in tables]
+        for figure in sorted(first.keys() & second.keys()):
+            lost = sorted(one[figure] - two[figure] for one, two in zip(*sampled, strict=True) if figure in one and figure in two)
+            if 2 * len(lost) >= DRAWS:
+                yield Loss(kind, figure, first[figure], second[figure], lost[int(0.025 * len(lost))], lost[int(0.975 * len(lost)) - 1])
+
+
+def _draws(names: Sequence[str]) -> NDArray[np.int64]:
+    """(DRAWS, records): how often each record is drawn in each sample, from raw numbers of PCG64, whose stream NumPy promises to keep."""
+    size = len(names)
+    raw = np.random.PCG64(key_number("losses", "\n".join(sorted(names)))).random_raw(DRAWS * size)
+    drawn = ((raw >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
+    places = np.repeat(np.arange(DRAWS, dtype=np.uint64), size) * np.uint64(size) + drawn
+    return np.bincount(places.astype(np.int64), minlength=DRAWS * size).reshape(DRAWS, size).astype(np.int64)
+
+
+def rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The losses in a manifest's `hard` as a table, in per cent; for each figure the mean over the kinds first."""
+    made: list[tuple[str, ...]] = []
+    for suite, one in found.items():
+        by_figure: dict[str, list[tuple[str, Mapping[str, float]]]] = {}
+        for kind, figures in one.get("loss", {}).items():
+            for figure, cell in figures.items():
+                by_figure.setdefault(figure, []).append((kind, cell))
+        for figure, cells in sorted(by_figure.items()):
+            standard, own = (sum(cell[name] for _, cell in cells) / len(cells) for name in ("standard", "suite"))
+            made.append((suite, f"mean of {len(cells)}", figure, *_percent(standard, own), _points(standard - own), ""))
+            for kind, cell in cells:
+                interval = f"{_points(cell['low'])} to {_points(cell['high'])}"
+                made.append((suite, kind, figure, *_percent(cell["standard"], cell["suite"]), _points(cell["standard"] - cell["suite"]), interval))
+    return made
+
+
+def _percent(*shares: float) -> tuple[str, ...]:
+    return tuple(f"{100 * share:.1f}" for share in shares)
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}".replace("-0.0", "0.0")
+
+
+def harmless(found: Mapping[str, Any]) -> list[str]:
+    """The suites that cost no kind of baseline anything that is sure: of none of its figures the interval lies above 0."""
+    return [
+        suite
+        for suite, one in found.items()
+        if one.get("units", 0) >= LEAST and one.get("loss") and all(cell["low"] <= 0 for figures in one["loss"].values() for cell in figures.values())
+    ]
