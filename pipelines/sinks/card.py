@@ -13,8 +13,8 @@ from dialmill.pipelines.core.benchmark import Job
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.subsets import FEW, HARD
 from dialmill.pipelines.sinks.manifest import SPLIT_FILES
-from dialmill.pipelines.stages.few_shot import LEAST
 from dialmill.pipelines.stages import losses
+from dialmill.pipelines.stages.few_shot import LEAST
 from dialmill.pipelines.stages.hard import CHECK_COLUMNS, check_rows
 
 #: From the freest to the strictest; a licence that isn't here counts as the strictest.

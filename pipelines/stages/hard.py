@@ -83,8 +83,8 @@ class JudgeTest(Stage):
                 verdicts.append(own)
                 tenths = tenths_of(record, standard)
                 for one in own:
-                    unit = one.unit(record.dialogue_id, None if record.suite == STANDARD else clean.get(one.turn), tenths)
                     before = None if record.suite == STANDARD else clean.get(one.turn)
+                    unit = one.unit(record.dialogue_id, before, tenths)
                     judged = JudgedUnit(unit, one.doubtful, one.unanswerable, {} if before is None else before.sums)
                     yield "judged", (record.suite, msgspec.msgpack.encode(judged))
         held = Held(element.parsed, pack(element.source), [pack(one) for one in element.records], verdicts)
