@@ -64,6 +64,10 @@ def predictions(
     due: dict[str, list[GoldTurn]] = {}
     for turn in gold:
         due.setdefault(_id(turn.dialogue.source_id), []).append(turn)
+    # Also by the gold's own ids, which name a variant.
+    for turn in gold:
+        if _id(turn.dialogue.dialogue_id) != _id(turn.dialogue.source_id):
+            due.setdefault(_id(turn.dialogue.dialogue_id), []).append(turn)
     names = _names(slots)
     for name, entries in document.items():
         turns = due.get(_id(name))

@@ -51,6 +51,16 @@ def _official(file: Path) -> Iterable[tuple[str, Ranking]]:
         yield str(one.example_id), _ranking([(other.candidate_id, other.confidence) for other in one.candidate_ranking])
 
 
+def whole_numbers(path: str) -> int:
+    """How many example ids of files in the official form are whole numbers, though the published script looks them up as text."""
+    return sum(
+        isinstance(one.example_id, int)
+        for file in prediction_files(path)
+        if first_byte(file) == b"["
+        for one in typed("predictions-noesis", read_bytes(file)) or ()
+    )
+
+
 def _ranking(pairs: Sequence[tuple[str, Any]]) -> Ranking:
     scores = [score for _, score in pairs if score is not msgspec.UNSET]
     return Ranking([candidate for candidate, _ in pairs], scores if len(scores) == len(pairs) else None)

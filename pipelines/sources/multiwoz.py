@@ -269,11 +269,14 @@ _BOOKING_FAILED = re.compile(
     r"(?<!you are )(?<!you 're )(?<!you're )\b(?:fully booked|booked (?:up|solid))\b"
     r"|\b(?:unable|unsuccessful|not (?:been )?(?:able|successful)|could ?n.?t|can ?n.?t|cannot)\b[^.?!]*\bbook"
     r"|\bbook\w*[^.?!]*\b(?:unavailable|unsuccessful|failed|not (?:available|successful|possible))\b"
-    r"|\bno (?:rooms?|tables?) (?:are |is )?(?:free|left|available)\b",
+    r"|\bno (?:rooms?|tables?) (?:are |is )?(?:free|left|available)\b|\bno vacanc|\bsold out\b"
+    r"|\b(?:unable|not able|could ?n.?t|cannot|can ?n.?t) (?:to )?(?:get|make|find|reserve) (?:you )?(?:a |an |the |that |this )?"
+    r"(?:room|table|reservation|seat|booking)\b"
+    r"|\b(?:hotel|restaurant|guest ?house|place|it|they) (?:is|are) (?:already |all |completely )?full\b(?! (?:of|english|board|service|-))",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"\breference\b", re.IGNORECASE)
-_BOOKED = frozenset({"book", "offerbooked"})
+_BOOKED, _NOT_BOOKED = frozenset({"book", "offerbooked"}), "nobook"
 
 
 def unforeseen_failure(goal: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
@@ -286,7 +289,7 @@ def unforeseen_failure(goal: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
     for turn in turns:
         if turn.speaker != "system":
             continue
-        if _BOOKING_FAILED.search(turn.utterance) and not _REFERENCE.search(turn.utterance):
+        if (_BOOKING_FAILED.search(turn.utterance) and not _REFERENCE.search(turn.utterance)) or any(act.act == _NOT_BOOKED for act in turn.acts):
             failed = True
         elif any(act.act in _BOOKED for act in turn.acts):
             failed = False

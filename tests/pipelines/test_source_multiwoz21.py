@@ -350,6 +350,13 @@ def test_a_repeated_id_gives_two_pieces() -> None:
     [
         ("I am sorry , it is fully booked for those days .", "Booking-Book", True),
         ("Unfortunately that booking was unsuccessful .", "Booking-NoBook", True),
+        ("My apologies , that did not go through . Another day ?", "Booking-NoBook", True),
+        ("I am afraid they have no vacancies on sunday .", "Hotel-Inform", True),
+        ("Sorry , that is sold out .", "Hotel-Inform", True),
+        ("I could n't get you a room there .", "Hotel-Inform", True),
+        ("It seems the hotel is full . Can I try a different day ?", "Hotel-Inform", True),
+        ("My apologies , I 'm not able to make that reservation .", "Hotel-Inform", True),
+        ("It is full of charm , and has a full english breakfast .", "Hotel-Inform", False),
         ("You 're fully booked , your reference number is G2WE88ND .", "Booking-Book", False),
         ("Booked ! Anything else ?", "Booking-Book", False),
     ],

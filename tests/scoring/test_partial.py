@@ -57,6 +57,13 @@ def test_predictions_of_multiwoz_evaluation_are_read(tmp_path: Path) -> None:
     assert score("splits", gold, path)["metrics"]["jga"] == 50
 
 
+def test_the_form_of_mwzeval_may_name_the_gold_s_own_ids(tmp_path: Path) -> None:
+    made = _booking()
+    gold = write_gold(tmp_path, [made])
+    (tmp_path / "p.json").write_text(json.dumps({made.dialogue_id: [{"response": "", "state": {}} for turn in made.turns if turn.speaker == "user"]}))
+    assert score("splits", gold, tmp_path / "p.json")["metrics"]["jga"] >= 0
+
+
 def test_predictions_are_written_in_the_form_of_mwzeval_and_score_the_same(tmp_path: Path) -> None:
     made = _booking()
     gold = write_gold(tmp_path, [made])

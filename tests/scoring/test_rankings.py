@@ -118,6 +118,16 @@ def test_a_candidate_that_is_not_offered_is_an_error(beside: bool, tmp_path: Pat
     assert any("'ZZZ'" in note for note in scored["notes"])
 
 
+@pytest.mark.parametrize(("number", "told"), [(1, True), ("1", False)])
+def test_ids_that_the_published_script_would_not_find_are_told(number: object, told: bool, tmp_path: Path) -> None:
+    (tmp_path / "ubuntu_test_subtask_1.json").write_text(json.dumps([_example(1, POOL, [POOL[1]])]))
+    (tmp_path / "guesses.json").write_text(json.dumps([{"example-id": number, "candidate-ranking": [{"candidate-id": POOL[1]}]}]))
+    for official in (True, False):
+        scored = evaluate(scoring_request("noesis-ubuntu", Settings(str(tmp_path), official=official), [str(tmp_path / "guesses.json")], "subtask_1"))
+        assert scored["metrics"]["R@1"] == 1
+        assert any("whole numbers" in note for note in scored.get("notes", ())) is (told and official)
+
+
 def test_candidates_of_a_shared_pool_are_known(tmp_path: Path) -> None:
     (tmp_path / "ubuntu_test_subtask_2.json").write_text(json.dumps([_example(1, [], [POOL[1]])]))
     (tmp_path / "ubuntu_pool_subtask_2.tsv").write_text("".join(f"{name}\ttext\n" for name in POOL))

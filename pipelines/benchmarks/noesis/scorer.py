@@ -6,7 +6,7 @@ won; of examples without a right candidate, `NONE.precision`, `NONE.recall` and 
 example doesn't offer is an error, where the gold has the options.
 
 ``--official-compat``: examples that weren't predicted count as wrong instead of being an error, candidate ids must be in the upper case of the ground
-truth, R@100 takes any rank, and candidates that aren't offered are counted in a note.
+truth, R@100 takes any rank, and candidates that aren't offered are counted in a note, as are example ids that aren't text (the script finds none).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.core.scorer import Scorer, Settings
 from dialmill.pipelines.core.units import Floats, Key, Sums, Units, columns_of, f_measure, ratio
 from dialmill.pipelines.scoring.predictions import check_ids
-from dialmill.pipelines.scoring.ranking import Ranking, average_precision, check_offered, read_rankings, strangers
+from dialmill.pipelines.scoring.ranking import Ranking, average_precision, check_offered, read_rankings, strangers, whole_numbers
 from dialmill.pipelines.scoring.truth import NONE, Truth, read_options, read_truth
 
 _CUTS = (1, 10, 50, 100)
@@ -69,7 +69,12 @@ class Noesis(Scorer):
 
     def read(self, path: str) -> dict[str, Ranking]:
         self._path = path
-        return read_rankings(path)
+        found = read_rankings(path)
+        if self.settings.official and (number := whole_numbers(path)):
+            self.notes.add(
+                f"{number:,} example ids are whole numbers, which the published script finds nowhere: it would give 0 for them; write text"
+            )
+        return found
 
     def covered(self, guesses: dict[str, Ranking]) -> list[str]:
         best: tuple[int, str, str] | None = None
