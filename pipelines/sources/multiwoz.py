@@ -289,7 +289,8 @@ def unforeseen_failure(goal: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
     for turn in turns:
         if turn.speaker != "system":
             continue
-        if (_BOOKING_FAILED.search(turn.utterance) and not _REFERENCE.search(turn.utterance)) or any(act.act == _NOT_BOOKED for act in turn.acts):
+        refused = _BOOKING_FAILED.search(turn.utterance) or any(act.act == _NOT_BOOKED for act in turn.acts)
+        if refused and not _REFERENCE.search(turn.utterance):
             failed = True
         elif any(act.act in _BOOKED for act in turn.acts):
             failed = False

@@ -351,6 +351,7 @@ def test_a_repeated_id_gives_two_pieces() -> None:
         ("I am sorry , it is fully booked for those days .", "Booking-Book", True),
         ("Unfortunately that booking was unsuccessful .", "Booking-NoBook", True),
         ("My apologies , that did not go through . Another day ?", "Booking-NoBook", True),
+        ("It is booked after all , your reference number is STNWW1AB .", "Booking-NoBook", False),
         ("I am afraid they have no vacancies on sunday .", "Hotel-Inform", True),
         ("Sorry , that is sold out .", "Hotel-Inform", True),
         ("I could n't get you a room there .", "Hotel-Inform", True),
