@@ -275,7 +275,7 @@ _BOOKING_FAILED = re.compile(
     r"|\b(?:hotel|restaurant|guest ?house|place|it|they) (?:is|are) (?:already |all |completely )?full\b(?! (?:of|english|board|service|-))",
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(r"\breference\b", re.IGNORECASE)
+_REFERENCE, _NUMBER = re.compile(r"\breference\b", re.IGNORECASE), re.compile(r"\b(?=\w*\d)[A-Z0-9]{6,10}\b", re.IGNORECASE)
 _BOOKED, _NOT_BOOKED = frozenset({"book", "offerbooked"}), "nobook"
 
 
@@ -290,7 +290,9 @@ def unforeseen_failure(goal: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
         if turn.speaker != "system":
             continue
         refused = _BOOKING_FAILED.search(turn.utterance) or any(act.act == _NOT_BOOKED for act in turn.acts)
-        if refused and not _REFERENCE.search(turn.utterance):
+        if _REFERENCE.search(turn.utterance):
+            failed = failed and not _NUMBER.search(turn.utterance)
+        elif refused:
             failed = True
         elif any(act.act in _BOOKED for act in turn.acts):
             failed = False
