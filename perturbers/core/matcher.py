@@ -116,13 +116,13 @@ def join(names: Sequence[str]) -> str:
     return key
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def key_of(text: str, language: str) -> str:
     """The key of a surface."""
     return join(Cut(text, language).names)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def prefixes_of(text: str, language: str) -> frozenset[str]:
     """What a text may have read when it is on its way through this surface: the keys of its first units, and of all."""
     names = Cut(text, language).names
@@ -133,7 +133,7 @@ def prefixes_of(text: str, language: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def parts_of(text: str, language: str) -> frozenset[str]:
     """What a unit of a text may be that stands in this surface; any other unit is no part of it."""
     names = Cut(text, language).names

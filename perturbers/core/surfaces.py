@@ -31,6 +31,11 @@ _NO_SURFACE = frozenset({"", "?", "none", "not mentioned", "yes", "no", "true", 
 _YES_NO = frozenset({"yes", "no", "free", "true", "false", "是", "否", "有", "无", "免费", "收费"})
 
 
+#: Values whose surface forms a process remembers: 8 kB each for a name, 64 kB for a time, of which there are 1,440. Corpora of other names in every
+#: dialogue would fill any larger cache.
+BLOCKS = 8192
+
+
 @lru_cache(maxsize=4096)
 def slot_name(slot: str) -> str:
     """A slot's plain name: "hotel-book stay", "book_stay" and "Stay" are "stay"."""
@@ -153,7 +158,7 @@ class Block(NamedTuple):
     parts: frozenset[str]
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=BLOCKS)
 def block(kind: str, value: str, language: str) -> Block:
     """The surface forms of a value of the given kind (`kind_of`), the verbatim one first."""
     if kind in ("dontcare", "none"):
@@ -181,7 +186,7 @@ def block(kind: str, value: str, language: str) -> Block:
     return Block(found, frozenset(prefixes), frozenset(parts))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=BLOCKS)
 def block_of(slot: str, value: str, language: str) -> tuple[Group, Block]:
     """A value of a slot as a group, and the block of its surface forms."""
     kind = kind_of(slot, value)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from typing import Any
+
 import pytest
-from dialmill.perturbers.core import matcher, tokens
+from dialmill.perturbers.core import matcher, surfaces, tokens
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.values import Locator
 from dialmill.schemas import Dialogue, SlotValues, Turn
@@ -56,3 +59,30 @@ def test_a_name_stands_in_either_width_with_its_brackets(value: str, text: str, 
     turn = Turn(0, "user", text, state=(SlotValues("餐馆", "名称", (value,)),))
     made = Dialogue(dialogue_id="d", source="t", source_id="d", language="zh", turns=(turn,))
     assert stands in [text[one.start : one.end] for one in Locator(made).view(turn).located]
+
+
+def test_what_is_remembered_of_values_is_bounded() -> None:
+    """A corpus with other names in every dialogue fills the caches: full of names and of all times of day they take less than 300 MB."""
+    words = ["ba", "cor", "dun", "el", "far", "gil", "har", "il"]
+    names = ["the " + " ".join(words[(number >> shift) % 8] + words[number % 7] for shift in (0, 3, 6)) + " hotel" for number in range(200)]
+    functions: list[tuple[Any, Any]] = [
+        (surfaces.block_of, lambda number: surfaces.block_of("hotel-name", names[number], "en")),
+        (matcher.prefixes_of, lambda number: matcher.prefixes_of(f"{names[number]} x", "en")),
+        (matcher.parts_of, lambda number: matcher.parts_of(f"{names[number]} x", "en")),
+        (matcher.key_of, lambda number: matcher.key_of(f"{names[number]} x", "en")),
+    ]
+    total = 0.0
+    tracemalloc.start()
+    try:
+        for cached, use in functions:
+            before = tracemalloc.get_traced_memory()[0]
+            for number in range(200):
+                use(number)
+            total += cached.cache_parameters()["maxsize"] * (tracemalloc.get_traced_memory()[0] - before) / 200
+        before = tracemalloc.get_traced_memory()[0]
+        for minute in range(48):
+            surfaces.block_of("train-arriveby", f"{minute // 4:02d}:{minute % 4 * 15:02d}", "en")
+        total += 1440 * (tracemalloc.get_traced_memory()[0] - before) / 48
+    finally:
+        tracemalloc.stop()
+    assert total < 300 * 2**20, f"{total / 2**20:.0f} MB"
