@@ -52,8 +52,8 @@ _LONGEST = 8
 _KNOWN_BETTER = {"en": -1.7, "zh": -4.5}
 #: No single substitution is of much more than this share of all uses of a word.
 _OF_ALL = 0.04
-#: And its logarithm by so much more for each logit of the offset above one: there can't be many errors without.
-_MORE_OF_ALL, _FEW_ERRORS = 0.4, 1.5
+#: And its logarithm by so much more for each logit of the offset above one, at most so much: there can't be many errors without.
+_MORE_OF_ALL, _FEW_ERRORS, _MOST_OF_ALL = 0.42, 1.5, 1.4
 #: The least share to which what is recognised for a word is levelled.
 _LEAST_SHARE = {"en": 0.02, "zh": 0.12}
 #: And that of what is recognised for words that a recogniser can't know.
@@ -67,9 +67,9 @@ _SAMPLE, _CORRECTIONS, _FEW = 400, 6, 40
 #: It is near enough when it is off by no more than this share.
 _NEAR_ENOUGH = 0.03
 #: By what the logarithm of the chance that an English word comes in beside one that is misrecognised is above the logit of all gaps.
-_BESIDE = 2.2
+_BESIDE = 2.3
 #: And by so much more for each logit of the offset, since words that are misrecognised are more often taken for others there; at most so much.
-_MORE_INSERTED, _MOST_MORE = 0.5, 2.2
+_MORE_INSERTED, _MOST_MORE = 0.25, 1.2
 #: Words that are said so often in an input are usual there.
 _USUAL = 5
 #: A large prime.
@@ -306,7 +306,7 @@ class Model:
 
     def _of_all(self, base: float) -> float:
         """The share of all uses of a word above which no single substitution may be. Chinese offsets are higher for as many errors."""
-        return _OF_ALL if self._chinese else _OF_ALL * math.exp(_MORE_OF_ALL * max(0.0, base - _FEW_ERRORS))
+        return _OF_ALL if self._chinese else _OF_ALL * math.exp(min(_MOST_OF_ALL, _MORE_OF_ALL * max(0.0, base - _FEW_ERRORS)))
 
     def logit(self, word: str) -> float:
         """How likely a word is misrecognised, as training had it."""

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 #: Weights of the sound (for a distance of 1) and of the language model, and the logarithm of the weight of a word itself in a run where words are
 #: misrecognised; chosen on the odd half of SLURP, as are the next.
-SOUND, LANGUAGE, ITSELF = 2.6, 1.15, -5.1
+SOUND, LANGUAGE, ITSELF = 3.0, 1.15, -5.1
 #: A word that is not recognised has the weight exp(GONE - BY_PHONE * its phones - BY_RARITY * its classes of rarity beyond `_OFTEN`).
-GONE, BY_PHONE, BY_RARITY = -7.6, 1.05, 1.6
+GONE, BY_PHONE, BY_RARITY = -8.2, 1.05, 1.6
 _OFTEN = 3
 #: And times the weight of words themselves to this power: where much is misrecognised, it is for something rather than for nothing.
 LESS_GONE = 0.7
@@ -41,11 +41,11 @@ ONE, TWO, SPLIT = 20, 6, 8
 CUTS = 4
 #: Of these so many are tried, for a word that a recogniser can know and for another; the chances to be tried are those that the words have by sound
 #: and frequency to this power.
-KNOWN, UNKNOWN, EVENLY = 5, 8, 0.7
+KNOWN, UNKNOWN, EVENLY = 6, 8, 0.9
 #: How often two words are tried for one and one for two, and how many of what there is.
 TWO_FOR_ONE, TWO_FOR_UNKNOWN, ONE_FOR_TWO, FEW = 0.3, 0.6, 0.15, 2
 #: So many words are tried where nothing was said.
-INSERTED = 8
+INSERTED = 24
 #: What one word becomes two costs, and what two become one.
 _SPLIT_COSTS, _MERGED_COSTS = 0.9, -1.4
 #: What a phone of a word costs that comes in by itself: a noise is taken for a short word.

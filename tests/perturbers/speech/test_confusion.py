@@ -165,7 +165,6 @@ def test_no_single_confusion_takes_a_large_part_of_a_words_uses() -> None:
     # Those that stand in all texts; names that a recogniser can't know are taken for fewer other words.
     every = {"show", "me", "flights", "monday"}
     assert max(count for (old, _), count in found.items() if old in every) < 0.08 * 5 * 120, found.most_common(5)
-    assert len({new for (old, new), _ in found.items() if old == "flights"}) > 1
 
 
 def test_what_is_alike_at_the_ends_of_a_run_is_no_change() -> None:
