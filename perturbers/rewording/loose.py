@@ -133,9 +133,8 @@ def _lowered(view: View, first: str) -> bool:
 def _before(kind: str, first: str, lowered: bool, rng: Rng) -> str:
     """What stands before a turn: an opening and a hedge that goes on into it, or an aside with a stop."""
     table = _table()
-    opening = (
-        rng.choice(table["open", "any"]) + " " if rng.chance(0.5) and kind not in ("answer", "further", "wish") else ""
-    )  # these open by themselves
+    # The hedges of a wish open by themselves.
+    opening = rng.choice(table["open", "any"]) + " " if rng.chance(0.5) and kind not in _WISHES else ""
     states = first in ("I", "I'm", "I've", "I'd", "I'll", "We", "We're", "We'd")
     goes_on = states or lowered
     asides = tuple(words for words in table.get(("aside", kind), ()) if states or kind != "wish" or "help" in words)

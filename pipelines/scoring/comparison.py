@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from dialmill.pipelines.core.bootstrap import draws
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.units import Units
-from dialmill.pipelines.scoring.bootstrap import draws
 from dialmill.pipelines.scoring.robustness import CONFIDENCE, changes
 from dialmill.pipelines.scoring.tables import flat
 

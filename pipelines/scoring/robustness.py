@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from dialmill.pipelines.core.bootstrap import draws, interval
 from dialmill.pipelines.core.scorer import Scorer
 from dialmill.pipelines.core.units import Floats, Key, Units
-from dialmill.pipelines.scoring.bootstrap import draws, interval
 from numpy.typing import NDArray
 
 CONFIDENCE = 0.95

@@ -8,7 +8,7 @@ object, ends of lines), up to the first separator of a later range. What a range
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -210,8 +210,3 @@ def part(data: bytes, plan: Plan, slice_: Slice) -> bytes | None:
         # An array without items is as good as one of one; what should be an item elsewhere is none.
         return plan.opening + plan.closing if slice_.items == 1 and slice_.first == 0 and len(plan.slices) == 1 else None
     return plan.opening + data + plan.closing
-
-
-def plans(found: Mapping[int, Iterable[Survey]], sizes: Mapping[int, int], heads: Mapping[int, bytes]) -> dict[int, Plan]:
-    """The plans of several files, by their numbers: of JSON where a head of the file is given, else of JSON lines."""
-    return {number: plan_json(surveys, heads[number]) if number in heads else plan_lines(surveys, sizes[number]) for number, surveys in found.items()}

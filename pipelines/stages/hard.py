@@ -122,7 +122,7 @@ class ChooseHard(Stage):
         paired = [one for one in judged if one.clean]
         if paired:
             before, after = [one.clean for one in paired], [one.unit.sums for one in paired]
-            for lost in losses.losses([one.unit.id for one in paired], before, after, panel.measure):
+            for lost in losses.losses(before, after, panel.measure):
                 figures = {"standard": lost.standard, "suite": lost.suite, "low": lost.low, "high": lost.high}
                 self.counters.hard[f"{suite}\n{lost.kind}\n{lost.figure}\nloss"] = {name: round(value * FIGURE) for name, value in figures.items()}
         left_out = [one.unit.id for one in judged if one.unanswerable]

@@ -1,7 +1,7 @@
 """What a perturbed suite costs light baselines: each kind's figures on the unperturbed text and on the suite, over the same test dialogues.
 
 The panel that chooses the hard sets (`stages.hard`) has judged both texts of each dialogue already. A loss is in points, standard minus suite; its
-interval is a paired bootstrap over dialogues (Efron and Tibshirani 1993).
+interval is a paired bootstrap over dialogues.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.baselines.panel.choice import DRAWS, Measure
-from numpy.typing import NDArray
+from dialmill.pipelines.core.bootstrap import draws, interval
 
 Sums = Mapping[str, Mapping[str, int]]
 
@@ -33,34 +32,28 @@ class Loss(NamedTuple):
     high: float
 
 
-def losses(names: Sequence[str], before: Sequence[Sums], after: Sequence[Sums], measure: Measure) -> Iterator[Loss]:
+def losses(before: Sequence[Sums], after: Sequence[Sums], measure: Measure) -> Iterator[Loss]:
     """The losses of a suite.
 
     Args:
-        names: of its records.
-        before, after: for each record and text, kind -> what `measure` needs, to be summed up; the same kinds in both.
+        before, after: for each dialogue and text, in one order, kind -> what `measure` needs, to be summed up; the same kinds in both.
         measure: sums -> figures.
     """
     kinds = sorted({kind for sums in after for kind in sums} & {kind for sums in before for kind in sums})
-    drawn = _draws(names)
+    drawn = draws(0, len(after), DRAWS, "losses")
     for kind in kinds:
         fields = sorted({name for sums in (*before, *after) for name in sums.get(kind, ())})
-        tables = [np.array([[sums.get(kind, {}).get(name, 0) for name in fields] for sums in side], dtype=np.int64) for side in (before, after)]
-        first, second = (measure(dict(zip(fields, table.sum(axis=0).tolist(), strict=True))) for table in tables)
-        sampled = [[measure(dict(zip(fields, row, strict=True))) for row in (drawn @ table).tolist()] for table in tables]
+
+        def figures(row: Sequence[float], fields: Sequence[str] = fields) -> Mapping[str, float]:
+            return measure(dict(zip(fields, map(int, row), strict=True)))
+
+        tables = [np.array([[sums.get(kind, {}).get(name, 0) for name in fields] for sums in side], dtype=float) for side in (before, after)]
+        first, second = (figures(table.sum(axis=0).tolist()) for table in tables)
+        sampled = [[figures(row) for row in (drawn @ table).tolist()] for table in tables]
         for figure in sorted(first.keys() & second.keys()):
-            lost = sorted(one[figure] - two[figure] for one, two in zip(*sampled, strict=True) if figure in one and figure in two)
+            lost = [one[figure] - two[figure] for one, two in zip(*sampled, strict=True) if figure in one and figure in two]
             if 2 * len(lost) >= DRAWS:
-                yield Loss(kind, figure, first[figure], second[figure], lost[int(0.025 * len(lost))], lost[int(0.975 * len(lost)) - 1])
-
-
-def _draws(names: Sequence[str]) -> NDArray[np.int64]:
-    """(DRAWS, records): how often each record is drawn in each sample, from raw numbers of PCG64, whose stream NumPy promises to keep."""
-    size = len(names)
-    raw = np.random.PCG64(key_number("losses", "\n".join(sorted(names)))).random_raw(DRAWS * size)
-    drawn = ((raw >> np.uint64(32)) * np.uint64(size)) >> np.uint64(32)
-    places = np.repeat(np.arange(DRAWS, dtype=np.uint64), size) * np.uint64(size) + drawn
-    return np.bincount(places.astype(np.int64), minlength=DRAWS * size).reshape(DRAWS, size).astype(np.int64)
+                yield Loss(kind, figure, first[figure], second[figure], *interval(np.array(lost), 0.95))
 
 
 def rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -35,7 +35,7 @@ from dialmill.perturbers.rewording.rewriter import Rewriter, words
 from dialmill.pipelines.baselines.linear import context_features
 from dialmill.pipelines.baselines.tracker import Tracker
 from dialmill.pipelines.baselines.trained import gold_state, wrong_slots
-from dialmill.pipelines.scoring.bootstrap import draws, interval
+from dialmill.pipelines.core.bootstrap import draws, interval
 from dialmill.pipelines.sources import registry
 from dialmill.schemas import Dialogue, Turn
 

@@ -19,18 +19,16 @@ def sums(right: int, of: int = 10) -> dict[str, dict[str, int]]:
 
 
 def test_a_suite_that_costs_something_has_an_interval_above_0() -> None:
-    names = [f"d{n}" for n in range(80)]
     before, after = [sums(8 + n % 3) for n in range(80)], [sums(5 + n % 3) for n in range(80)]
-    (one,) = losses.losses(names, before, after, measure)
+    (one,) = losses.losses(before, after, measure)
     assert (one.kind, one.figure) == ("words", "update")
     assert one.standard - one.suite == pytest.approx(0.3)
     assert 0 < one.low <= 0.3 <= one.high + 1e-9
 
 
 def test_a_suite_that_costs_nothing_is_told() -> None:
-    names = [f"d{n}" for n in range(80)]
     mixed = [sums(5 + n % 4) for n in range(80)]
-    (one,) = losses.losses(names, mixed, mixed[::-1], measure)
+    (one,) = losses.losses(mixed, mixed[::-1], measure)
     assert one.standard == one.suite
     assert one.low < 0 < one.high
     cell = {"standard": one.standard, "suite": one.suite, "low": one.low, "high": one.high}
@@ -42,11 +40,10 @@ def test_a_suite_that_costs_nothing_is_told() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=1, max_size=30))
 def test_the_interval_holds_what_no_dialogue_exceeds(pairs: list[tuple[int, int]]) -> None:
-    names = [f"d{n}" for n in range(len(pairs))]
-    (one,) = losses.losses(names, [sums(a) for a, _ in pairs], [sums(b) for _, b in pairs], measure)
+    (one,) = losses.losses([sums(a) for a, _ in pairs], [sums(b) for _, b in pairs], measure)
     worst, best = min(a - b for a, b in pairs) / 10, max(a - b for a, b in pairs) / 10
     assert worst - 1e-9 <= one.low <= one.high <= best + 1e-9
-    assert list(losses.losses(names, [sums(a) for a, _ in pairs], [sums(b) for _, b in pairs], measure)) == [one]
+    assert list(losses.losses([sums(a) for a, _ in pairs], [sums(b) for _, b in pairs], measure)) == [one]
 
 
 def test_rows_give_the_mean_over_the_kinds_first() -> None:

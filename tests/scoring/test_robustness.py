@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 import pytest
 from dialmill.pipelines.benchmarks.scores import request as scoring_request
+from dialmill.pipelines.core import bootstrap
 from dialmill.pipelines.core.scorer import Settings
 from dialmill.pipelines.core.units import Key, Units, columns_of
-from dialmill.pipelines.scoring import bootstrap, tables
+from dialmill.pipelines.scoring import tables
 from dialmill.pipelines.scoring.evaluate import evaluate
 from dialmill.pipelines.scoring.shapes import DECODERS
 from dialmill.schemas import Edit, Span

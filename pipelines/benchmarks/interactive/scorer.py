@@ -14,10 +14,10 @@ import numpy as np
 from dialmill.pipelines.benchmarks.interactive import ratings
 from dialmill.pipelines.benchmarks.interactive.questionnaire import LEVELS, OVERALL, QUALITIES
 from dialmill.pipelines.benchmarks.interactive.ratings import Rated
+from dialmill.pipelines.core.bootstrap import DIGITS, draws, interval
 from dialmill.pipelines.core.errors import InputError, UsageError
 from dialmill.pipelines.core.scorer import Settings, Table, versions
 from dialmill.pipelines.core.units import Floats
-from dialmill.pipelines.scoring.bootstrap import DIGITS, draws, interval
 from dialmill.pipelines.scoring.tables import number
 from dialmill.pipelines.scoring.tables import text as shown
 
