@@ -153,8 +153,37 @@ def edits(text: str, source: Sequence[Word], changes: Sequence[Change], language
                     opened = j
             edit = Edit(start, end, new)
         found.append(edit)
+    if language != "zh":
+        found = _with_capitals(text, source, found, places)
     # What programs read is carried through as it is: nobody says it aloud.
     return [edit for edit in found if not protected.touches(places, edit.start, edit.end)]
+
+
+def _with_capitals(text: str, source: Sequence[Word], found: Sequence[Edit], places: Sequence[tuple[int, int]]) -> list[Edit]:
+    """The edits, with the capital where the sentence begins now: on the word behind one that is gone, or on one that came in before the first."""
+    made: list[Edit] = []
+    due = -1  # where a word stands that the sentence begins with since those before it are gone
+    for number, edit in enumerate(found):
+        inserts = edit.start == edit.end
+        begins = text[edit.start : edit.start + 1].isupper() and (not edit.start or _STARTS.search(text[: edit.start]) is not None)
+        if edit.start == due or (begins and inserts):
+            begins, edit = True, Edit(edit.start, edit.end, edit.replacement[:1].upper() + edit.replacement[1:])
+        following = next(((word.start, word.end) for word in source if word.start >= edit.end), None)
+        if not begins or not (inserts or not edit.replacement) or following is None:
+            made.append(edit)
+            continue
+        start, end = following
+        if number + 1 < len(found) and found[number + 1].start < end:
+            due = -1 if inserts else start
+            made.append(edit)
+            continue
+        stays = inserts and (text[start + 1 : end] != text[start + 1 : end].lower() or text[start:end] == "I" or text[start : start + 2] == "I'")
+        if stays or protected.touches(places, start, end):
+            made.append(edit)
+            continue
+        word = text[start].lower() + text[start + 1 : end] if inserts else text[start].upper() + text[start + 1 : end]
+        made.append(Edit(edit.start, end, edit.replacement + text[edit.end : start] + word))
+    return made
 
 
 def _as_around(text: str, start: int, end: int, new: str, language: str) -> str:

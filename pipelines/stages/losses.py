@@ -16,7 +16,7 @@ from dialmill.pipelines.core.bootstrap import draws, interval
 Sums = Mapping[str, Mapping[str, int]]
 
 #: The columns of `rows`.
-COLUMNS = ("suite", "baseline", "figure", "standard", "suite's", "loss", "95 % interval")
+COLUMNS = ("suite", "figure", "standard", "suite's", "mean loss", "least to most", "surely above 0")
 #: Fewer dialogues tell nothing of a suite.
 LEAST = 50
 
@@ -57,28 +57,25 @@ def losses(before: Sequence[Sums], after: Sequence[Sums], measure: Measure) -> I
 
 
 def rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The losses in a manifest's `hard` as a table, in per cent; for each figure the mean over the kinds first."""
+    """The losses in a manifest's `hard` as a table, in per cent: a row for each suite and figure, over the kinds."""
     made: list[tuple[str, ...]] = []
     for suite, one in found.items():
-        by_figure: dict[str, list[tuple[str, Mapping[str, float]]]] = {}
-        for kind, figures in one.get("loss", {}).items():
+        by_figure: dict[str, list[Mapping[str, float]]] = {}
+        for _, figures in sorted(one.get("loss", {}).items()):
             for figure, cell in figures.items():
-                by_figure.setdefault(figure, []).append((kind, cell))
+                by_figure.setdefault(figure, []).append(cell)
         for figure, cells in sorted(by_figure.items()):
-            standard, own = (sum(cell[name] for _, cell in cells) / len(cells) for name in ("standard", "suite"))
-            made.append((suite, f"mean of {len(cells)}", figure, *_percent(standard, own), _points(standard - own), ""))
-            for kind, cell in cells:
-                interval = f"{_points(cell['low'])} to {_points(cell['high'])}"
-                made.append((suite, kind, figure, *_percent(cell["standard"], cell["suite"]), _points(cell["standard"] - cell["suite"]), interval))
+            standard, own = (sum(cell[name] for cell in cells) / len(cells) for name in ("standard", "suite"))
+            lost = sorted(cell["standard"] - cell["suite"] for cell in cells)
+            sure = f"{sum(cell['low'] > 0 for cell in cells)} of {len(cells)}"
+            made.append(
+                (suite, figure, _percent(standard), _percent(own), _percent(standard - own), f"{_percent(lost[0])} to {_percent(lost[-1])}", sure)
+            )
     return made
 
 
-def _percent(*shares: float) -> tuple[str, ...]:
-    return tuple(f"{100 * share:.1f}" for share in shares)
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}".replace("-0.0", "0.0")
+def _percent(share: float) -> str:
+    return f"{100 * share + 0.0:.1f}".replace("-0.0", "0.0")
 
 
 def harmless(found: Mapping[str, Any]) -> list[str]:

@@ -46,9 +46,8 @@ def test_the_interval_holds_what_no_dialogue_exceeds(pairs: list[tuple[int, int]
     assert list(losses.losses([sums(a) for a, _ in pairs], [sums(b) for _, b in pairs], measure)) == [one]
 
 
-def test_rows_give_the_mean_over_the_kinds_first() -> None:
-    cell = {"standard": 0.5, "suite": 0.4, "low": 0.02, "high": 0.18}
+def test_rows_are_over_the_kinds() -> None:
+    cell = {"standard": 0.5, "suite": 0.4, "low": -0.02, "high": 0.18}
     other = {"standard": 0.7, "suite": 0.4, "low": 0.2, "high": 0.4}
-    made = losses.rows({"typos": {"units": 60, "loss": {"words": {"jga": cell}, "values": {"jga": other}}}, "standard": {"units": 60}})
-    assert made[0] == ("typos", "mean of 2", "jga", "60.0", "40.0", "20.0", "")
-    assert made[1] == ("typos", "words", "jga", "50.0", "40.0", "10.0", "2.0 to 18.0")
+    found = {"typos": {"units": 60, "loss": {"words": {"jga": cell}, "values": {"jga": other}}}, "standard": {"units": 60}}
+    assert losses.rows(found) == [("typos", "jga", "60.0", "40.0", "20.0", "10.0 to 30.0", "1 of 2")]

@@ -116,10 +116,10 @@ def test_likeness() -> None:
 @pytest.mark.parametrize(
     ("text", "changes", "left"),
     [
-        ("Do you have it ?", [(0, 1, ""), (1, 2, "")], "have it ?"),
-        ("Fine . Do you have it ?", [(1, 2, ""), (2, 3, "")], "Fine . have it ?"),
+        ("Do you have it ?", [(0, 1, ""), (1, 2, "")], "Have it ?"),
+        ("Fine . Do you have it ?", [(1, 2, ""), (2, 3, "")], "Fine . Have it ?"),
         ("Do you have it ?", [(1, 2, ""), (2, 3, "")], "Do it ?"),
-        ("Do you have it ?", [(0, 1, ""), (2, 3, "")], "you it ?"),
+        ("Do you have it ?", [(0, 1, ""), (2, 3, "")], "You it ?"),
         ("你，好吗", [(0, 1, ""), (1, 2, "")], "吗"),
     ],
 )
@@ -127,3 +127,21 @@ def test_words_that_are_not_heard_leave_no_blanks(text: str, changes: list[tuple
     language = "zh" if text[0] > "z" else "en"
     said = words(text, language)
     assert edit_text(text, edits(text, said, [Change(*one) for one in changes], language)) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "left"),
+    [
+        ("I may be late . Can you wait ?", [(0, 1, "")], "May be late . Can you wait ?"),
+        ("Great ! Thanks a lot .", [(0, 0, "are")], "Are great ! Thanks a lot ."),
+        ("I may be late .", [(0, 0, "so")], "So I may be late ."),
+        ("TR42 leaves now .", [(0, 0, "the")], "The TR42 leaves now ."),
+        ("It is late . Can you wait ?", [(3, 4, "")], "It is late . You wait ?"),
+        ("I may be late .", [(0, 1, ""), (1, 2, "can")], "Can be late ."),
+        ("so may be late .", [(0, 1, "")], "may be late ."),
+    ],
+)
+def test_a_sentence_begins_with_its_capital_whatever_is_recognised(text: str, changes: list[tuple[int, int, str]], left: str) -> None:
+    said = words(text, "en")
+    made = edit_text(text, edits(text, said, [Change(*one) for one in changes], "en"))
+    assert made == left
