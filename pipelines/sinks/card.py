@@ -228,8 +228,8 @@ def _losses(manifest: Mapping[str, Any]) -> list[str]:
         return []
     lines = ["", "## What the suites cost", ""]
     lines += [
-        "Light baselines on the unperturbed text and on the suite, in per cent, over the same test dialogues: means, and for how many kinds of baselines the"
-        " 95 % interval (paired bootstrap) of the loss lies above 0. Each kind's figures are in `manifest.json`."
+        "Light baselines on the unperturbed text and on the suite, in per cent, over the same test dialogues: means, and for how many kinds of"
+        " baselines the 95 % interval (paired bootstrap) of the loss lies above 0. Each kind's figures are in `manifest.json`."
     ]
     lines += ["", "| " + " | ".join(losses.COLUMNS) + " |", "|---" * len(losses.COLUMNS) + "|"]
     return lines + ["| " + " | ".join(row) + " |" for row in found]

@@ -75,7 +75,7 @@ def rows(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share + 0.0:.1f}".replace("-0.0", "0.0")
+    return f"{100 * share:.1f}".replace("-0.0", "0.0")
 
 
 def harmless(found: Mapping[str, Any]) -> list[str]:
