@@ -119,7 +119,7 @@ def test_a_chain_says_which_of_its_steps_did_nothing() -> None:
     text = "I need a cheap hotel"
     assert dm.noise(text, "entities+typos:rate=0.9").skipped == "entities@2: nothing_to_replace"
     assert dm.noise(text, "typos:rate=0.9+typos:rate=0.9").skipped is None
-    assert dm.noise(text, "typos+disfluency", language="de").skipped == "typos@2: language_not_supported; disfluency@1: language_not_supported"
+    assert dm.noise(text, "typos+disfluency", language="de").skipped == "typos@3: language_not_supported; disfluency@1: language_not_supported"
 
 
 def test_a_dialogue_is_noised_at_its_last_user_turn() -> None:

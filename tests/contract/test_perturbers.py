@@ -140,7 +140,7 @@ def test_unknown_names_list_the_known() -> None:
         ("typos", "typos", 1),
         ("typos:rate=0.2", "typos", 1),
         (" typos : rate = 0.2 , style = chat ", "typos", 1),
-        ("typos@2:name=noisy", "noisy", 1),
+        ("typos@3:name=noisy", "noisy", 1),
         ("typos+typos:rate=0.5", "typos+typos", 2),
         ("typos:name=both+typos", "both", 2),
     ],

@@ -159,7 +159,7 @@ def test_a_wrong_option_is_an_error_that_lists_the_right_ones(text: str, message
 
 def test_options_come_as_text_or_typed() -> None:
     assert parse("typos:rate=0.2,style=chat").perturber == get("typos").from_options({"rate": 0.2, "style": "chat"})
-    assert parse("typos@2:name=noisy").name == "noisy"
+    assert parse("typos@3:name=noisy").name == "noisy"
     assert parse("typos+typos:rate=0.3").name == "typos+typos"
 
 

@@ -195,7 +195,7 @@ def test_perturb_makes_one_suite_for_each_chain(perturbed: Path) -> None:
     assert made["recipe"]["suites"] == ["standard", "noisy", "typos+typos"]
     assert {record.variant for record in records(perturbed, "noisy")} == {0, 1}
     for record in records(perturbed, "typos+typos"):
-        assert [step.step for step in record.lineage if step.step != "read@1"] == ["typos@2", "typos@2"]
+        assert [step.step for step in record.lineage if step.step != "read@1"] == ["typos@3", "typos@3"]
     # Every step of a suite has the same options, so that the Parquet column is one struct.
     assert len({tuple(step.params) for record in records(perturbed, "typos+typos") for step in record.lineage if step.params}) == 1
 

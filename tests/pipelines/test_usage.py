@@ -34,7 +34,7 @@ USAGE: dict[str, tuple[list[object], tuple[str, ...]]] = {
     "unknown recipe file": (["build", "raddle", *INPUT, "--output", "OUT", "--recipe", "nowhere.yaml"], ("nowhere.yaml", "No such file")),
     "perturb without with": (["perturb", *INPUT, "--output", "OUT"], ("--with",)),
     "unknown perturber": (["perturb", *INPUT, "--output", "OUT", "--with", "typoos"], ("typoos", "typos")),
-    "unknown version": (["perturb", *INPUT, "--output", "OUT", "--with", "typos@99"], ("typos@99", "typos@2")),
+    "unknown version": (["perturb", *INPUT, "--output", "OUT", "--with", "typos@99"], ("typos@99", "typos@3")),
     "unknown option": (["perturb", *INPUT, "--output", "OUT", "--with", "typos:raet=0.1"], ("raet", "rate", "style")),
     "option of the wrong type": (["perturb", *INPUT, "--output", "OUT", "--with", "typos:rate=much"], ("rate", "much")),
     "option out of range": (["perturb", *INPUT, "--output", "OUT", "--with", "typos:rate=7"], ("rate",)),

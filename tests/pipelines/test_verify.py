@@ -210,7 +210,7 @@ def test_show_lines_up_a_source_and_its_variants(raddle: Path) -> None:
     by_source = call("show", raddle, "--id", record.source_id)
     assert by_source.code == 0 and by_source.err == ""
     changed = next(turn for turn in record.turns if turn.original is not None)
-    assert all(f"  {name} " in by_source.out for name in ("standard", "typos")) and "typos@2(" in by_source.out
+    assert all(f"  {name} " in by_source.out for name in ("standard", "typos")) and "typos@3(" in by_source.out
     assert "[-" in by_source.out and "{+" in by_source.out
     assert changed.original is not None and changed.original.split()[0] in by_source.out
     by_dialogue = call("show", raddle, "--id", record.dialogue_id, "--width", "60")

@@ -66,7 +66,7 @@ def test_the_users_texts_change_and_nothing_else(proxy: Start, upstream: Upstrea
     got, sent = json.loads(asked.body), json.loads(body)
     changed = [place for place, (old, new) in enumerate(zip(sent["messages"], got["messages"], strict=True)) if old != new]
     assert changed == [1, 3, 7, 8] and "mia_li_3668" in got["messages"][3]["content"][0]["text"]
-    assert answer.headers["x-dialmill-changed"] == "4" and json.loads(answer.headers["x-dialmill-lineage"])["steps"] == ["typos@2"]
+    assert answer.headers["x-dialmill-changed"] == "4" and json.loads(answer.headers["x-dialmill-lineage"])["steps"] == ["typos@3"]
     # Put back into the body that came, the user's texts leave every byte as it was.
     back = asked.body.decode()
     for place in changed:
@@ -336,7 +336,7 @@ def test_health(proxy: Start, upstream: Upstream) -> None:
     url = proxy("disfluency+typos", seed=5)
     _chat(url, CONVERSATION)
     found = httpx.get(url.replace("/v1", "/healthz")).json()
-    assert (found["status"], found["steps"], found["seed"]) == ("ok", ["disfluency@2", "typos@2"], 5) or found["steps"][1] == "typos@2"
+    assert (found["status"], found["steps"], found["seed"]) == ("ok", ["disfluency@2", "typos@3"], 5) or found["steps"][1] == "typos@3"
     assert found["counts"]["requests"] == 1 and found["counts"]["messages"] == 4 and 0 < found["counts"]["changed"] <= 4
 
 
@@ -357,7 +357,7 @@ def test_the_log_says_what_became_of_every_text_once_and_holds_no_key(proxy: Sta
     said = path.read_text("utf-8") + "".join(capfd.readouterr())
     assert KEY not in said and "helpful agent" not in said and "Of course" not in said
     shown = call("show", path, "--id", records[-1].source_id)
-    assert shown.code == 0 and "standard" in shown.out and "typos@2" in shown.out and "mia_li_3668" in shown.out
+    assert shown.code == 0 and "standard" in shown.out and "typos@3" in shown.out and "mia_li_3668" in shown.out
     assert call("report", path).code == 0 and "mia_li_3668" in (tmp_path / "log.jsonl.report.html").read_text("utf-8")
     (tmp_path / "english.jsonl").write_text("".join(line for line in path.open(encoding="utf-8") if '"language":"en"' in line), "utf-8")
     scored = call("score", "wer", "--gold", tmp_path / "english.jsonl", "--json", "-")
@@ -386,7 +386,7 @@ def test_the_command_serves_with_several_workers_until_it_is_told_to_stop(upstre
         assert running.stderr is not None
         told = running.stderr.readline()
         url = told.split("proxy at ")[1].split(" ")[0]
-        assert "typos@2, seed 1, 1 values guarded" in told
+        assert "typos@3, seed 1, 1 values guarded" in told
         until(lambda: _ready(url), 60)
         with ThreadPoolExecutor(8) as pool:
             made = list(pool.map(lambda _: tuple(map(str, _chat(url, CONVERSATION))), range(24)))

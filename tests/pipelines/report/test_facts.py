@@ -100,8 +100,8 @@ def test_slips_are_what_typing_alone_changed() -> None:
         lineage = tuple(Step(name, seed=1, params={}, outcome=outcome) for name, outcome in steps)
         return Dialogue(dialogue_id="a/x/0", source="s", source_id="a", language="en", turns=(), lineage=lineage)
 
-    assert slips(record(("typos@2", "changed"))) and slips(record(("typos@2", "changed"), ("disfluency@1", "unchanged")))
-    assert not slips(record(("disfluency@1", "changed"), ("typos@2", "changed"))) and not slips(record(("typos@2", "unchanged")))
+    assert slips(record(("typos@3", "changed"))) and slips(record(("typos@3", "changed"), ("disfluency@1", "unchanged")))
+    assert not slips(record(("disfluency@1", "changed"), ("typos@3", "changed"))) and not slips(record(("typos@3", "unchanged")))
 
 
 def test_the_figures_are_those_of_the_records(raddle: Path) -> None:
