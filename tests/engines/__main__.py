@@ -206,7 +206,7 @@ def run_engine(name: str, given: Given, folder: Path, jobs: Sequence[Job], refer
                 return rows
         except UnavailableError as error:
             print(f"== {name}: not to be had here: {error}", flush=True)
-            print("   (--job-server ENGINE=JAR names a job server that you have, --beam-source DIR builds one)", flush=True)
+            print("   (--job-server ENGINE=JAR names a job server that you have)", flush=True)
             return [_row(name, "all", "", None, "NOT RUN: not to be had here")]
         except RuntimeError as error:
             print(f"== {name}: {error}", flush=True)
@@ -229,7 +229,7 @@ def _given(options: argparse.Namespace) -> Given:
         if not mark or name not in ("flink", "spark") or not Path(path).is_file():
             raise SystemExit(f"--job-server {one}: expected flink=JAR or spark=JAR, and a jar that is there")
         servers[name] = Path(path).resolve()
-    return Given(servers, options.beam_source)
+    return Given(servers)
 
 
 def main() -> int:
@@ -238,7 +238,6 @@ def main() -> int:
     parser.add_argument("--engine", action="append", choices=names(), help="only this one; repeatable")
     parser.add_argument("--job", action="append", choices=[job.benchmark for job in JOBS], help="only this build; repeatable")
     parser.add_argument("--job-server", action="append", default=[], metavar="ENGINE=JAR", help="a job server in place of the one that Maven has")
-    parser.add_argument("--beam-source", type=Path, metavar="DIR", help="a checkout of Beam, of which job servers are built that Maven hasn't")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the engines' logs here (a folder that is empty or not there)")
     options = parser.parse_args()
     # A run that is told to end takes its engines with it.

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.remote.stores import free_port, wait_for_port
 
-from . import fetch, job_server, versions
+from . import fetch, versions
 from .processes import Own
 
 #: Java's modules that Flink opens to itself from Java 17 on, as its own start scripts do.
@@ -87,11 +87,9 @@ class Given:
 
     Args:
         job_servers: engine -> a jar that stands in for Maven's.
-        beam_source: a checkout of Beam, from which job servers are built that Maven lacks.
     """
 
     job_servers: dict[str, Path]
-    beam_source: Path | None
 
 
 def _java() -> str:
@@ -111,13 +109,7 @@ def _jar(engine: str, given: Given, coordinate: str) -> tuple[Path, str]:
     """The job server of an engine, and its version in words."""
     if engine in given.job_servers:
         return given.job_servers[engine], given.job_servers[engine].name
-    try:
-        return fetch.maven_jar(coordinate), f"Beam {versions.beam()}"
-    except fetch.UnavailableError:
-        if given.beam_source is None:
-            raise
-        built = job_server.build(engine, given.beam_source)
-        return built, f"Beam {job_server.release(given.beam_source)} from source"
+    return fetch.maven_jar(coordinate), f"Beam {versions.beam()}"
 
 
 @contextmanager

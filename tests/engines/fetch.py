@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import versions
@@ -73,45 +73,6 @@ def maven_jar(coordinate: str) -> Path:
             _fetch(coordinate, [*_maven(), *copy])
             (Path(folder) / jar.name).replace(jar)
     return jar
-
-
-def maven_closure(name: str, coordinates: Sequence[str], excluded: Mapping[str, Sequence[str]] | None = None) -> list[Path]:
-    """Artifacts of Maven with all that they depend on, in a folder of the cache.
-
-    Args:
-        name: of the folder.
-        excluded: artifact -> artifacts ("group:artifact") that are left out below it.
-
-    Raises:
-        UnavailableError: Maven lacks one of them.
-    """
-    folder = cache() / name
-    if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=cache()) as work:
-            project = Path(work, "pom.xml")
-            project.write_text(_project(coordinates, excluded or {}), "utf-8")
-            into = Path(work, "jars")
-            copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={into}"]
-            _fetch(", ".join(coordinates), [*_maven(), "-f", str(project), *copy])
-            into.replace(folder)
-    return sorted(folder.glob("*.jar"))
-
-
-def _project(coordinates: Sequence[str], excluded: Mapping[str, Sequence[str]]) -> str:
-    lines = [
-        "<project><modelVersion>4.0.0</modelVersion><groupId>dialmill</groupId><artifactId>engines</artifactId><version>1</version><dependencies>"
-    ]
-    for coordinate in coordinates:
-        group, artifact, release = coordinate.split(":")
-        left_out = "".join(
-            f"<exclusion><groupId>{one.split(':')[0]}</groupId><artifactId>{one.split(':')[1]}</artifactId></exclusion>"
-            for one in excluded.get(artifact, ())
-        )
-        lines.append(
-            f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{release}</version>"
-            f"<exclusions>{left_out}</exclusions></dependency>"
-        )
-    return "\n".join([*lines, "</dependencies></project>"])
 
 
 def prism() -> Path:

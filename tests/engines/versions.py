@@ -11,8 +11,6 @@ from importlib.metadata import version
 FLINK = "1.19.3"
 #: Spark: the release that Beam's job server is built against and carries with it.
 SPARK = "3.5.0"
-#: Of the Maven artifacts that make a job server out of Beam's sources (`--beam-source`), the newest served release beside those sources.
-BEAM_JARS = "2.65.0"
 
 
 def beam() -> str:
