@@ -83,7 +83,7 @@ def test_a_short_file_is_an_error_and_officially_cut(tmp_path: Path) -> None:
 
 def test_unknown_snippets_are_told(tmp_path: Path) -> None:
     found = _score(tmp_path, [_target(("hotel", 1, 0))], [_target(("hotel", 99, 0))])
-    assert "1 predicted snippets are not in knowledge.json, the first at item 0" in found["notes"][0]
+    assert any("1 predicted snippets are not in knowledge.json, the first at item 0" in note for note in found["notes"])
 
 
 def test_short_answers_are_right_and_empty_ones_are_not(tmp_path: Path) -> None:

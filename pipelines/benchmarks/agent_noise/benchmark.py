@@ -79,6 +79,11 @@ class AgentNoise(Benchmark):
         # A prefix is in all suites or in none, so that every suite is paired with the clean one as a whole.
         found = [(prefix, needs) for prefix, needs in every if all(_certified(clean, record, prefix, needs) for record in alike)]
         counted.entered += len(every) * len(made.records)
+        suites = {name for name in context.recipe.suites if context.recipe.takes(name, clean.split or "", clean.domains)}
+        if suites > {record.suite for record in made.records}:
+            # One of them could not be made of this run (none of its words can be misspelt, say).
+            context.counters.reject("prefixes", "missing_in_a_suite", len(every) * len(made.records))
+            return
         if len(alike) < len(made.records):
             context.counters.reject("prefixes", "turns_inserted", len(every) * (len(made.records) - len(alike)))
         if len(found) < len(every):
