@@ -81,7 +81,7 @@ def test_perturbers_keep_objects(name: str, dialogues: dict[str, Dialogue]) -> N
         for before, after in zip(dialogue.turns, variant.turns, strict=True):
             changed += before.utterance != after.utterance
             assert [label for label in before.labels if "object:" in label] == [label for label in after.labels if "object:" in label]
-    assert changed > 100
+    assert changed > 60
 
 
 def _pools(folder: Path) -> list[tuple[int, int, list[str], int]]:
