@@ -45,6 +45,9 @@ def slip_weight(word: str) -> float:
     """How prone a word is to a slip, relative to others: 0 for what is never mistyped."""
     if word in _untouched() or not all("\u4e00" <= character <= "\u9fff" for character in word) or not _NEVER.isdisjoint(word):
         return 0.0
+    if len(set(word)) < len(word):
+        # 谢谢, 看看, 考虑考虑: whoever types the syllables twice gets the same characters twice.
+        return 0.0
     if len(word) == 1:
         # Particles are many, and a turn in which they alone are wrong is hardly harder than its source.
         return 0.12 if word in _pairs("confusions") else 0.0
@@ -115,9 +118,9 @@ def _page(same: Sequence[str], other: Sequence[str], fuzzy: Sequence[str], rng: 
 
 
 def _frequent(text: str) -> bool:
-    """Whether a character is one of the most frequent of its syllable; words are as the table has them."""
+    """Whether a character is one of the most frequent of its syllable, and one that people write by itself; words are as the table has them."""
     sound = table().sounds.get(text)
-    return len(text) > 1 or (sound is not None and text in table().written[sound.pinyin][:_FREQUENT])
+    return len(text) > 1 or (sound is not None and text in table().alone and text in table().written[sound.pinyin][:_FREQUENT])
 
 
 _ZIPF = (1.0, 1.5, 1.83, 2.08)

@@ -6,13 +6,14 @@ hundredths of a second. It holds two-character words of frequency 300 and more w
 of GB 2312: the dictionary also counts wrongly decoded text, whose characters (鐨, 鏄) nobody types.
 
 A character is read as its word is: 差 is chāi in 出差. Longer words are read through the two-character words in them; a character of several
-readings (``lexicons/zh/polyphones.tsv``, from the same sources) that no such word holds has no known sound.
+readings (``lexicons/zh/polyphones.tsv``, from the same sources) that no such word holds has no known sound. ``lexicons/zh/alone.tsv`` has the
+characters that are often words by themselves: an input method offers 久 for "jiu", but hardly 央 for "yang".
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from dialmill.perturbers.core.lexicon import rows
 
 MIN_FREQUENCY = 300
 CHARACTERS = 2500
+#: How often the dictionary counts a character as a word of its own for it to be one that people write alone.
+MIN_ALONE = 2000
 
 #: Sounds that speakers of many regions do not tell apart (fuzzy pinyin, as input methods call it).
 _FUZZY_INITIALS = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("n", "l"))
@@ -50,6 +53,7 @@ class Homophones:
             self.written[pinyin] = texts
 
         self.polyphones = frozenset(character for (cell,) in rows("zh", "polyphones") for character in cell)
+        self.alone = frozenset(character for (cell,) in rows("zh", "alone") for character in cell)
 
     def syllables(self, word: str) -> tuple[Sound | None, ...]:
         """The sound of each character of a word, None where it isn't known."""
@@ -117,10 +121,11 @@ def _fuzzy_syllables(syllable: str) -> Iterator[str]:
 
 
 class Computed(NamedTuple):
-    """The texts of the two shipped tables."""
+    """The texts of the shipped tables."""
 
     homophones: str
     polyphones: str
+    alone: str
 
 
 def typed(text: str) -> bool:
@@ -139,6 +144,7 @@ def compute() -> Computed:
 
     frequency: dict[str, int] = {}
     characters: dict[str, int] = defaultdict(int)
+    alone: dict[str, int] = {}
     with jieba.Tokenizer().get_dict_file() as file:
         for line in file.read().decode("utf-8").splitlines():
             word, count, kind = line.split(" ")
@@ -146,6 +152,8 @@ def compute() -> Computed:
                 continue
             for character in word:
                 characters[character] += int(count)
+            if len(word) == 1:
+                alone[word] = int(count)
             if len(word) == 2 and int(count) >= MIN_FREQUENCY and not kind.startswith(("nr", "ns", "nt", "nz")):
                 frequency[word] = int(count)
     common = sorted(characters, key=lambda character: (-characters[character], character))[:CHARACTERS]
@@ -155,16 +163,25 @@ def compute() -> Computed:
         read: Any = [reading[0] for reading in pinyin(text, style=Style.TONE3, neutral_tone_with_five=True)]
         groups[" ".join(syllable[:-1] for syllable in read)].append(text + "".join(syllable[-1] for syllable in read))
     sources = "# Computed from the dictionary of jieba 0.42.1 (MIT) and the readings of pypinyin 0.55 (MIT)."
-    lines = ["# Words and characters by toneless pinyin, most frequent first, each with its tones; see perturbers/homophones.py.", sources]
+    lines = ["# Words and characters by toneless pinyin, most frequent first, each with its tones; see perturbers/typing/homophones.py.", sources]
     lines += [f"{sound}\t{' '.join(groups[sound])}" for sound in sorted(groups)]
     several = [one for one in sorted(common) if len({reading.rstrip("12345") for reading in pinyin(one, style=Style.TONE3, heteronym=True)[0]}) > 1]
-    polyphones = ["# Characters with more than one toneless reading, fifty a line; see perturbers/homophones.py.", sources]
-    polyphones += ["".join(several[place : place + 50]) for place in range(0, len(several), 50)]
-    return Computed("\n".join(lines) + "\n", "\n".join(polyphones) + "\n")
+    polyphones = [
+        "# Characters with more than one toneless reading, fifty a line; see perturbers/typing/homophones.py.",
+        sources,
+        *_fifty_a_line(several),
+    ]
+    often = sorted(one for one in common if alone.get(one, 0) >= MIN_ALONE)
+    words = ["# Characters that are often words by themselves, fifty a line; see perturbers/typing/homophones.py.", sources, *_fifty_a_line(often)]
+    return Computed(*("\n".join(table) + "\n" for table in (lines, polyphones, words)))
+
+
+def _fifty_a_line(characters: Sequence[str]) -> list[str]:
+    return ["".join(characters[place : place + 50]) for place in range(0, len(characters), 50)]
 
 
 def main() -> None:
-    """Writes both tables again."""
+    """Writes the tables again."""
     folder = Path(__file__).parents[1] / "lexicons" / "zh"
     for name, text in compute()._asdict().items():
         (folder / f"{name}.tsv").write_text(text, "utf-8")

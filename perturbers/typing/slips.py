@@ -228,7 +228,8 @@ class Typist:
         if not word.slip:
             return None
         if language == "zh":
-            if start and text[start - 1] in _NUMERALS:
+            typed_twice = text[start:end] in (text[end : 2 * end - start], text[max(0, 2 * start - end) : start])
+            if typed_twice or (start and text[start - 1] in _NUMERALS):
                 return None
             slipped = typing_zh.slip(text[start:end], rng, typing_zh.by_shape(view.dialogue.source_id))
             return Hit(start, end, slipped) if slipped is not None else None

