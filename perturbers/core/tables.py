@@ -1,7 +1,8 @@
 """Database files of corpora: tables of rows, as JSON, however a release wrote them.
 
 A file is a list of rows called DOMAIN_db.json (MultiWOZ, RiSAWOZ), an object of lists by domain (DSTC9's db.json), or an object of objects by domain
-and id (knowledge.json). Some releases write each row as text in Python's notation, some in JSON's (``true``, ``null``), and some mix the two.
+and id (knowledge.json). Some releases write each row as text in Python's notation, some in JSON's (``true``, ``null``), and some mix the two;
+CrossWOZ writes a row as a pair, its name and the object.
 """
 
 from __future__ import annotations
@@ -51,8 +52,17 @@ def read_tables(path: str) -> Tables:
         raise ValueError(f"is not UTF-8: byte {error.start}") from None
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from None
+    return tables_of(loaded, Path(path).stem.removesuffix("_db").lower())
+
+
+def tables_of(loaded: Any, domain: str) -> Tables:
+    """The tables of a file's JSON; `domain` is the name of the one table where it is a list of rows.
+
+    Raises:
+        ValueError: it holds neither rows nor tables of rows.
+    """
     if isinstance(loaded, list):
-        loaded = {Path(path).stem.removesuffix("_db").lower(): loaded}
+        loaded = {domain: loaded}
     if not isinstance(loaded, dict):
         raise ValueError("holds no rows; expected a list of objects, or lists by domain")
     found: dict[str, list[dict[str, Any]]] = {}
@@ -81,12 +91,16 @@ def as_row(row: Any) -> dict[str, Any] | None:
             row = ast.literal_eval(tree)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
+    if isinstance(row, list | tuple) and len(row) == 2 and isinstance(row[0], str) and isinstance(row[1], dict):
+        name, held = row
+        return held if name_of(held) else {"name": name, **held}
     return row if isinstance(row, dict) else None
 
 
 def name_of(row: dict[str, Any]) -> str:
-    """The name of what a row is about, "" without one."""
-    return next((row[key].strip() for key in NAMES if isinstance(row.get(key), str)), "")
+    """The name of what a row is about, "" without one. Columns may be in capitals."""
+    named = {str(key).casefold(): value for key, value in row.items() if isinstance(value, str)}
+    return next((named[key].strip() for key in NAMES if key in named), "")
 
 
 def warnings(paths: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialmill.perturbers.core.tables import as_row
+from dialmill.perturbers.core.tables import Tables, tables_of
 from dialmill.pipelines.core.errors import InputError
 from dialmill.pipelines.scoring.state import State, canonical, state_of
 from dialmill.pipelines.sources.normalise import scalar_text
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 
 class Database:
-    """Entities by domain, from files "DOMAIN_db.json" (a list of objects).
+    """Entities by domain, from files "DOMAIN_db.json" (a list of objects, or lists by domain).
 
     Raises:
         InputError: no such files, or damaged ones.
@@ -65,10 +65,10 @@ class Database:
 
     @classmethod
     def of(cls, contents: Mapping[str, bytes]) -> Database:
-        """From files by path, whose names say the domains; what is no list of objects has no entities.
+        """From files by path, whose names say the domains where they are lists.
 
         Raises:
-            InputError: a damaged file.
+            InputError: a damaged file, or one with something among its rows that can't be read as one: what is counted would be wrong.
         """
         made = cls.__new__(cls)
         made.entities = {}
@@ -77,9 +77,13 @@ class Database:
                 rows = parse(data)
             except JsonError as error:
                 raise InputError(path, str(error), "download it again") from None
-            if isinstance(rows, list) and rows and all(isinstance(row, dict | str) for row in rows):
-                domain = re.split(r"[/\\!]", path)[-1].split("_")[0]
-                made.entities[domain] = [_entity(row, f"row {number} of {path}") for number, row in enumerate(rows)]
+            domain = re.split(r"[/\\!]", path)[-1].split("_")[0]
+            held = tables_of(rows, domain) if isinstance(rows, list | dict) else Tables({}, ())
+            # An object without a row holds what isn't searched, as MultiWOZ' colours of taxis.
+            if held.unread and (held.rows or isinstance(rows, list)):
+                shown = "rows are objects, or such as text in the notation of JSON or Python"
+                raise InputError(path, f"holds what is no row: {held.unread[0]}", shown)
+            made.entities.update((table, [_entity(row) for row in found]) for table, found in held.rows.items())
         return made
 
     def find(self, domain: str, constraints: Mapping[str, frozenset[str]], strict: bool = False) -> set[int]:
@@ -94,16 +98,10 @@ class Database:
         return {number for number, row in rows if all(_fits(row, slot, values, strict) for slot, values in constraints.items())}
 
 
-def _entity(row: object, where: str) -> dict[str, str]:
-    """A row by slot, without what is no plain value; some releases write rows as text.
-
-    Raises:
-        InputError: a text that is no row: what is counted in the others would be wrong.
-    """
-    held = as_row(row)
-    if held is None:
-        raise InputError(where, f"is no row: {str(row)[:60]!r}", "rows are objects, or such as text in the notation of JSON or Python")
-    return {_slot(key): scalar_text(value) or "" for key, value in held.items() if isinstance(value, str | int)}
+def _entity(row: Mapping[str, object]) -> dict[str, str]:
+    """A row by slot, without what is no plain value; what isn't known is empty, and fits nothing."""
+    plain = ((str(key), scalar_text(value)) for key, value in row.items())
+    return {_slot(key): value for key, value in plain if value is not None}
 
 
 def _fits(row: Mapping[str, str], slot: str, values: frozenset[str], strict: bool = False) -> bool:
@@ -113,6 +111,8 @@ def _fits(row: Mapping[str, str], slot: str, values: frozenset[str], strict: boo
     if held is None:
         return True  # not a column of this domain: "book day" and the like
     held = canonical(held, "en") or ""
+    if not held:
+        return False
     if strict and slot in ("leaveat", "arriveby") and held in {_clock(value) for value in values}:
         return False
     if slot == "leaveat":

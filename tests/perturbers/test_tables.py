@@ -19,6 +19,8 @@ from dialmill.perturbers.core.tables import as_row, name_of, read_tables
         ({"name": "oak court"}, {"name": "oak court"}),
         ('{"name": "a\\/b \\ud83d\\ude00", "rate": NaN}', {"name": "a/b \U0001f600", "rate": None}),
         ('"{\\"名称\\": \\"榆园\\", \\"wifi\\": true}"', {"名称": "榆园", "wifi": True}),
+        (["榆园", {"名称": "榆园", "评分": 4.5}], {"名称": "榆园", "评分": 4.5}),
+        ("['出租 1', {'车型': '#CX'}]", {"name": "出租 1", "车型": "#CX"}),
         ("not a row", None),
         ("[1, 2]", None),
         ("{'name': open('x')}", None),
@@ -37,6 +39,10 @@ def test_unreadable_rows_are_counted_and_named(tmp_path: Path) -> None:
     entities = get("entities")(db=str(path))
     (said,) = entities.startup_warnings(["en"])
     assert "1 of 3 rows" in said and "hotel[1]" in said and "broken" in said
+
+
+def test_a_name_is_found_in_a_column_in_capitals() -> None:
+    assert name_of({"ID": 1, "Name": " Elm House "}) == "Elm House"
 
 
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:

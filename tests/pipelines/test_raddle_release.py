@@ -35,10 +35,30 @@ _ROWS = [{"name": f"h{number}", "area": "centre" if number < 7 else "north", "st
 @pytest.mark.parametrize("write", [json.dumps, str, lambda row: json.dumps(json.dumps(row))])
 def test_rows_that_are_text_count_as_rows(write: Callable[[object], str]) -> None:
     rows = Database.of({"hotel_db.json": json.dumps([write({**row, "internet": True, "price": None}) for row in _ROWS]).encode()})
-    plain = Database.of({"hotel_db.json": json.dumps([{**row, "internet": "yes"} for row in _ROWS]).encode()})
+    plain = Database.of({"hotel_db.json": json.dumps([{**row, "internet": "yes", "price": ""} for row in _ROWS]).encode()})
     assert rows.entities == plain.entities and len(rows.entities["hotel"]) == len(_ROWS)
-    with pytest.raises(InputError, match=r"row 1 of hotel_db\.json: is no row: 'elm'"):
+    with pytest.raises(InputError, match=r"hotel_db\.json: holds what is no row: hotel\[1\]: 'elm'"):
         Database.of({"hotel_db.json": json.dumps([_ROWS[0], "elm"]).encode()})
+
+
+@pytest.mark.parametrize("among", [None, ["elm", 3], 7])
+def test_what_is_no_row_among_the_rows_of_a_database_is_named(among: object) -> None:
+    with pytest.raises(InputError, match=r"hotel_db\.json: holds what is no row: hotel\[2\]"):
+        Database.of({"hotel_db.json": json.dumps([*_ROWS[:2], among]).encode()})
+
+
+@pytest.mark.parametrize("write", [lambda rows: [[row["name"], row] for row in rows], lambda rows: {"hotel": rows}])
+def test_pairs_and_tables_of_rows_are_searched_too(write: Callable[[list[dict[str, str]]], object]) -> None:
+    held = Database.of({"hotel_db.json": json.dumps(write(_ROWS)).encode()})
+    assert held.entities == Database.of({"hotel_db.json": json.dumps(_ROWS).encode()}).entities
+
+
+def test_numbers_with_a_point_are_searched_and_what_is_not_known_fits_nothing() -> None:
+    held = Database.of({"hotel_db.json": b'[{"name": "elm", "score": 4.5}, {"name": "oak", "score": 3.0}, {"name": "ash", "score": null}]'})
+    assert held.find("hotel", {"score": frozenset({"4.5"})}) == {0}
+    assert held.find("hotel", {"score": frozenset({"3"})}) == {1}
+    rows = b'[{"trainID": "TR1", "arriveBy": "07:00"}, {"trainID": "TR2", "arriveBy": null}]'
+    assert Database.of({"train_db.json": rows}).find("train", {"arriveby": frozenset({"08:00"})}) == {0}
 
 
 def test_turns_as_the_authors_write_them() -> None:
