@@ -3,7 +3,8 @@
 ``lexicons/zh/homophones.tsv`` is computed once from jieba's dictionary (frequencies) and pypinyin (readings), both MIT, by
 ``python -m dialmill.perturbers.typing.homophones``; shipping it makes the output independent of the installed versions of both and loads in
 hundredths of a second. It holds two-character words of frequency 300 and more without proper names, and the 2,500 most frequent characters, all
-of GB 2312: the dictionary also counts wrongly decoded text, whose characters (鐨, 鏄) nobody types.
+of GB 2312: the dictionary also counts wrongly decoded text, whose characters (鐨, 鏄) nobody types. Some of those are of GB 2312 too (涓, 杩, 璇,
+all of its second level), so a character of that level is one that a word of the table holds.
 
 A character is read as its word is: 差 is chāi in 出差. Longer words are read through the two-character words in them; a character of several
 readings (``lexicons/zh/polyphones.tsv``, from the same sources) that no such word holds has no known sound. ``lexicons/zh/alone.tsv`` has the
@@ -24,6 +25,8 @@ MIN_FREQUENCY = 300
 CHARACTERS = 2500
 #: How often the dictionary counts a character as a word of its own for it to be one that people write alone.
 MIN_ALONE = 2000
+#: The first byte of GB 2312's second level.
+_SECOND_LEVEL = 0xD8
 
 #: Sounds that speakers of many regions do not tell apart (fuzzy pinyin, as input methods call it).
 _FUZZY_INITIALS = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("n", "l"))
@@ -137,6 +140,11 @@ def typed(text: str) -> bool:
     return True
 
 
+def _everyday(character: str) -> bool:
+    """Whether a character of GB 2312 is of its first level, the 3,755 of general use."""
+    return character.encode("gb2312")[0] < _SECOND_LEVEL
+
+
 def compute() -> Computed:
     """The texts of the shipped tables, from the installed jieba and pypinyin."""
     import jieba
@@ -156,7 +164,12 @@ def compute() -> Computed:
                 alone[word] = int(count)
             if len(word) == 2 and int(count) >= MIN_FREQUENCY and not kind.startswith(("nr", "ns", "nt", "nz")):
                 frequency[word] = int(count)
-    common = sorted(characters, key=lambda character: (-characters[character], character))[:CHARACTERS]
+    in_words = {character for word in frequency for character in word}
+    common = [
+        character
+        for character in sorted(characters, key=lambda character: (-characters[character], character))[:CHARACTERS]
+        if _everyday(character) or character in in_words
+    ]
     frequency.update({character: characters[character] for character in common})
     groups: dict[str, list[str]] = defaultdict(list)
     for text in sorted(frequency, key=lambda text: (len(text), -frequency[text], text)):
