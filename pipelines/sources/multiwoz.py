@@ -264,36 +264,60 @@ def locatable(value: str | None) -> bool:
     return value is not None and value not in (DONTCARE, "yes", "no")
 
 
-#: What systems say of a booking that failed, and of one that succeeded.
+_NOT = r"\b(?:not|never|unable|cannot|failed|(?:do|does|did|is|are|was|were|ca|could|wo|have|has) ?n.?t)\b"
+#: What systems say of a booking that failed. Releases write "was n't", "wasn't" and "wasnt".
 _BOOKING_FAILED = re.compile(
     r"(?<!you are )(?<!you 're )(?<!you're )\b(?:fully booked|booked (?:up|solid))\b"
+    r"|\b(?:they (?:are|were)|they ?'re|(?<!you )(?<!your )(?:are|were) (?:all|both)) (?:all |both |already )?booked\b|\bis all booked for (?:that|those)\b"
     r"|\b(?:unable|unsuccessful|not (?:been )?(?:able|successful)|could ?n.?t|can ?n.?t|cannot)\b[^.?!]*\bbook"
+    rf"|{_NOT} (?:been |be )?(?:able|let me|accept)\b[^.?!]*\b(?:accommodate|book|reserv\w+)\b"
+    rf"|\b(?:unable to|could ?not|could ?n.?t|can ?not|ca ?n.?t) (?:accommodate|handle|complete)\b"
     r"|\bbook\w*[^.?!]*\b(?:unavailable|unsuccessful|failed|not (?:available|successful|possible))\b"
+    r"|\b(?:was|were|is) (?:also )?(?:unsuccessful|not successful)\b|\bdid ?(?:not|n.?t) (?:go through|work(?: either)?)\b"
     r"|\bno (?:rooms?|tables?) (?:are |is )?(?:free|left|available)\b|\bno vacanc|\bsold out\b"
     r"|\b(?:unable|not able|could ?n.?t|cannot|can ?n.?t) (?:to )?(?:get|make|find|reserve) (?:you )?(?:a |an |the |that |this )?"
     r"(?:room|table|reservation|seat|booking)\b"
     r"|\b(?:hotel|restaurant|guest ?house|place|it|they) (?:is|are) (?:already |all |completely )?full\b(?! (?:of|english|board|service|-))",
     re.IGNORECASE,
 )
+#: Nothing is available: of a booking where the time, the stay or what is booked is named.
+_NOTHING = re.compile(
+    rf"(?:\b(?:no|none|nothing|neither)\b|{_NOT})[^.?!]*\b(?:availab\w+|openings?|open (?:tables?|rooms?|reservations?))\b|\bunavailable\b",
+    re.IGNORECASE,
+)
+_TO_BOOK = re.compile(
+    r"\b(?:another|different|earlier|later) (?:day|date|time|slot|stay|length|booking)|\bshorter\b|\btime ?(?:slot|frame)|\b(?:that|those|this|chosen) "
+    r"(?:specific |particular )?(?:day|date|time|stay|night|length)s?\b|\b(?:tables?|rooms?|seats?|reservations?|bookings?) (?:for|on|at)\b|\bnights?\b",
+    re.IGNORECASE,
+)
 _REFERENCE, _NUMBER = re.compile(r"\breference\b", re.IGNORECASE), re.compile(r"\b(?=\w*\d)[A-Z0-9]{6,10}\b", re.IGNORECASE)
 _BOOKED, _NOT_BOOKED = frozenset({"book", "offerbooked"}), "nobook"
+
+
+def _refuses(text: str) -> bool:
+    """Whether a system turn says that a booking failed."""
+    return _BOOKING_FAILED.search(text) is not None or (_NOTHING.search(text) is not None and _TO_BOOK.search(text) is not None)
 
 
 def unforeseen_failure(goal: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
     """Whether the goal has bookings with nothing to fall back on (no ``fail_book``, no ``fail_info``), and the last word of the system on booking is
     that it failed: goal, acts and text then don't tell the same story, and what presupposes the booking is false."""
-    parts = [part for part in goal.values() if isinstance(part, dict) and part.get("book")]
-    if not parts or any(part.get("fail_book") or part.get("fail_info") for part in parts):
+    parts = {domain.lower(): part for domain, part in goal.items() if isinstance(part, dict) and part.get("book")}
+    if not parts or any(part.get("fail_book") or part.get("fail_info") for part in parts.values()):
         return False
-    failed = False
+    failed: set[str] = set()
+    about = ""
     for turn in turns:
+        # Acts of booking name no domain: it is the one that was spoken of last.
+        about = next((act.domain for act in reversed(turn.acts) if act.domain in parts), about)
         if turn.speaker != "system":
             continue
-        refused = _BOOKING_FAILED.search(turn.utterance) or any(act.act == _NOT_BOOKED for act in turn.acts)
-        if _REFERENCE.search(turn.utterance):
-            failed = failed and not _NUMBER.search(turn.utterance)
-        elif refused:
-            failed = True
-        elif any(act.act in _BOOKED for act in turn.acts):
-            failed = False
-    return failed
+        booked = _REFERENCE.search(turn.utterance) is not None
+        refused = _refuses(turn.utterance) or any(act.act == _NOT_BOOKED for act in turn.acts)
+        if booked and not _NUMBER.search(turn.utterance):
+            continue
+        if refused and not booked:
+            failed.add(about)
+        elif booked or any(act.act in _BOOKED for act in turn.acts):
+            failed -= {about, ""} if about else failed
+    return bool(failed)

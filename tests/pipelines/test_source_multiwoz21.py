@@ -357,6 +357,13 @@ def test_a_repeated_id_gives_two_pieces() -> None:
         ("I could n't get you a room there .", "Hotel-Inform", True),
         ("It seems the hotel is full . Can I try a different day ?", "Hotel-Inform", True),
         ("My apologies , I 'm not able to make that reservation .", "Hotel-Inform", True),
+        ("There does n't seem to be any availability at 19:45 . Another day ?", "Restaurant-Inform", True),
+        ("I wasn't able to book that one .", "Hotel-Inform", True),
+        ("Sorry , they are all booked for that stay .", "Hotel-Inform", True),
+        ("I 'm afraid they could not accommodate that .", "Hotel-Inform", True),
+        ("There are no tables for 7 available at 15:15 .", "Hotel-Inform", True),
+        ("You are all booked at the acorn house .", "Hotel-Inform", False),
+        ("There is internet , and no parking available . Which day ?", "Hotel-Inform", False),
         ("It is full of charm , and has a full english breakfast .", "Hotel-Inform", False),
         ("You 're fully booked , your reference number is G2WE88ND .", "Booking-Book", False),
         ("Booked ! Anything else ?", "Booking-Book", False),
@@ -368,3 +375,18 @@ def test_a_booking_that_fails_against_the_goal_is_told(answer: str, act: str, co
     record["log"][-1 if len(record["log"]) % 2 == 0 else -2] |= {"text": answer, "dialog_act": {act: [["none", "none"]]}, "span_info": []}
     dialogue = parse(SOURCE, record)
     assert any(reason.startswith("goal_text_conflict") for step in dialogue.lineage for reason in step.reasons) is conflict
+
+
+def test_another_booking_that_succeeds_is_not_the_one_that_failed() -> None:
+    record = _record()
+    book = {"people": "2", "invalid": True}
+    record["goal"] = {name: {"info": {}, "fail_info": {}, "book": dict(book), "fail_book": {}} for name in ("hotel", "restaurant")}
+    said = [
+        ("A room at the acorn .", {"Hotel-Inform": [["Name", "acorn"]]}),
+        ("It is fully booked .", {"Booking-NoBook": [["none", "none"]]}),
+        ("And a table at pizza hut .", {"Restaurant-Inform": [["Name", "pizza hut"]]}),
+        ("Done , the reference number is G2WE88ND .", {"Booking-Book": [["Ref", "G2WE88ND"]]}),
+    ]
+    record["log"] = [{**record["log"][at], "text": text, "dialog_act": acts, "span_info": []} for at, (text, acts) in enumerate(said)]
+    notes = {reason.split(":")[0] for step in parse(SOURCE, record).lineage for reason in step.reasons}
+    assert "goal_text_conflict" in notes
