@@ -30,6 +30,18 @@ _TAIL_PHRASES = (("bed", "and", "breakfast"), ("b", "and", "b"), ("guest", "hous
 _LEAD = ("museum of", "church of", "the")
 #: First words of longer names that don't stand for them when they stand alone.
 _NO_SHORT = words("saint st royal pizza curry little holy city river university golden old new north south east west grand the all")
+#: Towns that corpora speak of: "in cambridge" is no short form of "the cambridge chop house".
+_TOWNS = frozenset(
+    tuple(town.split())
+    for town in (
+        "cambridge|london|norwich|stevenage|birmingham|leicester|peterborough|broxbourne|ely|oxford|york|bristol|liverpool|manchester|edinburgh|dublin|"
+        "san francisco|san jose|san diego|los angeles|new york|las vegas|san mateo|san rafael|palo alto|mountain view|santa clara|santa rosa|"
+        "walnut creek|long beach|washington|chicago|seattle|portland|atlanta|philadelphia|phoenix|sacramento|fresno|anaheim|oakland|berkeley|fremont|"
+        "petaluma|napa|sonoma|livermore|sunnyvale|vallejo|boston|denver|dallas|houston|austin|vancouver|toronto|paris|sydney|berlin|rome|milan|madrid|"
+        "mexico city|kuala lumpur|new delhi|cape town|nairobi|rio de janeiro"
+    ).split("|")
+)
+_PARTS_OF_TOWNS = frozenset(town[:size] for town in _TOWNS for size in range(1, len(town) + 1))
 #: Words of phrases that say where somebody is, and no name ("centre of town at my hotel").
 _SPEAKERS = words("my your our their this that same")
 #: Words that join the parts of a name, at whose end no short form ends.
@@ -89,7 +101,9 @@ class Entity:
     def possessive(self) -> bool:
         """Whether the s at the end of its core comes and goes ("christ 's college", "christ college"), so that it is no part of the name."""
         last = [[word for word in Cut(value, "en").names if _singular(word) == self.core[-1]] for value in self.values]
-        return len({word[0] for word in last if word}) > 1 or any("s" in Cut(value, "en").names for value in self.values)
+        return len({word[0] for word in last if word}) > 1 or any(
+            len(_without_s(names)) < len(names) for names in (Cut(value, "en").names for value in self.values)
+        )
 
 
 class Mention(NamedTuple):
@@ -108,7 +122,7 @@ class Mention(NamedTuple):
 @lru_cache(maxsize=16384)
 def name_of(value: str) -> Name | None:
     """A name in words; None if it names nothing of its own ("hotel", "the restaurant")."""
-    names = [name for name in Cut(value, "en").names if name != "s"]
+    names = _without_s(Cut(value, "en").names)
     if not _SPEAKERS.isdisjoint(names):
         return None
     for lead in _LEAD:
@@ -123,6 +137,11 @@ def name_of(value: str) -> Name | None:
     if not core or _closed(" ".join(core)) or (not tail and _closed(value)):
         return None
     return Name(tuple(_singular(word) for word in core), tuple(tail))
+
+
+def _without_s(names: Sequence[str]) -> list[str]:
+    """Words without the s that was cut off from one; that of "m and s" is a letter of its own."""
+    return [name for place, name in enumerate(names) if name != "s" or names[place - 1 : place] == ["and"]]
 
 
 def _tail_start(names: Sequence[str]) -> int:
@@ -227,6 +246,10 @@ class Finder:
                 short = core[:size]
                 if short[-1] in _JOINS:
                     continue  # "a and" of "a and b guest house" is no name
+                if short in _PARTS_OF_TOWNS or short in _TAIL_PHRASES or _tail_start(short) < min(len(short), 2):
+                    shared.add(short)  # nor is "in san jose" for "san jose grill", or "a bed and breakfast" for "bed and breakfast at tiffany's"
+                    owners.setdefault(short, number)
+                    continue
                 alone = size > 1 or _rare(short[0]) or any(name.core == short for name in entity.names)
                 if owners.setdefault(short, number) != number or not alone:
                     shared.add(short)
@@ -260,7 +283,11 @@ class Finder:
             if rivals:
                 for core, number in rivals:
                     last = _match(core, names, first)
-                    if last and (len(core) > 1 or self._stands(core[0], number, text, units, first, last, spans)):
+                    if (
+                        last
+                        and (len(core) > 1 or self._stands(core[0], number, text, units, first, last, spans))
+                        and (core not in _TOWNS or self._is_no_town(core, number, units, first, last, spans))
+                    ):
                         end = units.bounds[last - 1][1]
                         if names[last - 1] != core[-1] and self._possessive[number]:
                             end -= 1  # the s of "christs" stays, as that of "christ 's" does
@@ -297,6 +324,15 @@ class Finder:
             return True
         return text.strip().lower() in {value.lower() for value in self.entities[number].values}
 
+    def _is_no_town(self, core: tuple[str, ...], number: int, units: Cut, first: int, last: int, spans: list[tuple[int, int, int]]) -> bool:
+        """Whether the name of a town stands for an entity that is called by it: the town itself, or what a tail or a span tells apart from it."""
+        start, end = units.bounds[first][0], units.bounds[last - 1][1]
+        return (
+            any(name.core == core and not name.tail for name in self.entities[number].names)
+            or any(a <= start and end <= b and owner == number for a, b, owner in spans)
+            or self._tail(core, number, units, last)[0] > end
+        )
+
     def _tail(self, core: tuple[str, ...], number: int, units: Cut, last: int) -> tuple[int, bool]:
         """Where a tail that the entity is known by ends, if one follows, and whether core and tail are one of its names."""
         reached = last
@@ -325,7 +361,7 @@ def _match(core: tuple[str, ...], names: Sequence[str], first: int) -> int:
     """The unit after the core that begins at `first`, 0 if it doesn't; "s" units inside are passed over."""
     place = first
     for number, word in enumerate(core):
-        if number and place < len(names) and names[place] == "s":
+        if number and place < len(names) and names[place] == "s" and word != "s":
             place += 1
         if place == len(names) or (names[place] != word and _singular(names[place]) != word):
             return 0

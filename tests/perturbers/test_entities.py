@@ -279,6 +279,37 @@ def test_a_restaurant_is_named_by_its_food_and_a_name_with_and_is_one_unit() -> 
         assert " and b" not in made.utterance and span.text.endswith(" guest house")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "kept"),
+    [
+        ("m and s cafe", "the M&S Cafe , is m and s good ?", ""),
+        ("c & c bar and grill", "c and c bar & grill , and c & c ?", ""),
+        (
+            "the cambridge chop house",
+            "in Cambridge , the cambridge chop house please , cambridge has many",
+            "in Cambridge , | please , cambridge has many",
+        ),
+        ("san jose grill", "in san jose , the san jose grill ; san jose and san mateo", "in san jose , the |; san jose and san mateo"),
+        ("bed and breakfast at tiffanys", "bed and breakfast at tiffanys , a bed and breakfast", " , a bed and breakfast"),
+        ("bar and grill house", "bar and grill house , a bar and grill", " , a bar and grill"),
+    ],
+)
+def test_a_name_is_one_unit_and_what_begins_like_it_is_not_its_short_form(name: str, text: str, kept: str) -> None:
+    source = Dialogue(
+        dialogue_id="D",
+        source="test",
+        source_id="D",
+        language="en",
+        domains=("restaurant",),
+        turns=(Turn(0, "user", text, state=(SlotValues("restaurant", "name", (name,)),)),),
+    )
+    for seed in range(5):
+        made = Entities(slots="names").perturb(source, seed).turns[0]
+        assert made.state[0].values[0] != name and name not in made.utterance
+        assert all(part in made.utterance for part in kept.split("|"))
+        assert kept or not {"m", "s", "c"} & set(made.utterance.lower().replace("&", " ").split()), made.utterance
+
+
 def one_turn(text: str, name: str, domain: str, state: tuple[SlotValues, ...]) -> Dialogue:
     start = text.index(name)
     spans = (Span(start, start + len(name), name, domain, "name", name),)
