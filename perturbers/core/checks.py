@@ -34,7 +34,7 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
 
     Returns:
         None, or `value_lost: SLOT=VALUE`, `value_swapped: SLOT=VALUE`, `value_added: SLOT=VALUE`, `negation_changed`, `request_lost: SLOT`,
-        `act_changed: ACT`, `protected_token_lost`, `character_broken`.
+        `act_changed: ACT`, `protected_token_lost`, `character_broken`, `nothing_left`.
     """
     before = view.turn
     edits = after.edits if before.original is None else edits_between(before, after)
@@ -44,6 +44,8 @@ def certify(view: View, after: Turn, mode: str) -> str | None:
             raise AssertionError(f"span {span} does not match its utterance")
     if view.structural and protected.lost(before.utterance, text) is not None:
         return "protected_token_lost"  # First: a token of programs is none of the words that the comparison below looks at.
+    if not any(map(str.isalnum, text)) and any(map(str.isalnum, before.utterance)):
+        return "nothing_left"  # A greeting says little, but a turn in which nothing is said is none.
     if _cuts_a_cluster(before.utterance, text, edits):
         return "character_broken"
     if mode == "protect" and view.exact and (value := protected.lost(before.utterance, text, view.exact)) is not None:

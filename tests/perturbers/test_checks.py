@@ -289,3 +289,9 @@ def test_whatever_relabels_is_held_to_it() -> None:
     made = Careless().perturb(_asked("at a quarter past 12", "leaveat", "12:15"), 1)
     assert made.turns == _asked("at a quarter past 12", "leaveat", "12:15").turns
     assert made.lineage[-1].skipped[0].reason == "old_value_left: leaveat=12:15"
+
+
+@pytest.mark.parametrize(("text", "language"), [("Hello!", "en"), ("hi there", "en"), ("你好。", "zh")])
+@pytest.mark.parametrize("left", ["", " ", "!"])
+def test_a_turn_in_which_nothing_is_said_any_more_is_refused(text: str, left: str, language: str) -> None:
+    assert judge(text, left, language=language) == "nothing_left"
