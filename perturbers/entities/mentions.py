@@ -31,16 +31,14 @@ _LEAD = ("museum of", "church of", "the")
 #: First words of longer names that don't stand for them when they stand alone.
 _NO_SHORT = words("saint st royal pizza curry little holy city river university golden old new north south east west grand the all")
 #: Towns that corpora speak of: "in cambridge" is no short form of "the cambridge chop house".
-_TOWNS = frozenset(
-    tuple(town.split())
-    for town in (
-        "cambridge|london|norwich|stevenage|birmingham|leicester|peterborough|broxbourne|ely|oxford|york|bristol|liverpool|manchester|edinburgh|dublin|"
-        "san francisco|san jose|san diego|los angeles|new york|las vegas|san mateo|san rafael|palo alto|mountain view|santa clara|santa rosa|"
-        "walnut creek|long beach|washington|chicago|seattle|portland|atlanta|philadelphia|phoenix|sacramento|fresno|anaheim|oakland|berkeley|fremont|"
-        "petaluma|napa|sonoma|livermore|sunnyvale|vallejo|boston|denver|dallas|houston|austin|vancouver|toronto|paris|sydney|berlin|rome|milan|madrid|"
-        "mexico city|kuala lumpur|new delhi|cape town|nairobi|rio de janeiro"
-    ).split("|")
+_TOWN_NAMES = (
+    "cambridge|london|norwich|stevenage|birmingham|leicester|peterborough|broxbourne|ely|oxford|york|bristol|liverpool|manchester|edinburgh|dublin|"
+    "san francisco|san jose|san diego|los angeles|new york|las vegas|san mateo|san rafael|palo alto|mountain view|santa clara|santa rosa|"
+    "walnut creek|long beach|washington|chicago|seattle|portland|atlanta|philadelphia|phoenix|sacramento|fresno|anaheim|oakland|berkeley|fremont|"
+    "petaluma|napa|sonoma|livermore|sunnyvale|vallejo|boston|denver|dallas|houston|austin|vancouver|toronto|paris|sydney|berlin|rome|milan|madrid|"
+    "mexico city|kuala lumpur|new delhi|cape town|nairobi|rio de janeiro"
 )
+_TOWNS = frozenset(tuple(town.split()) for town in _TOWN_NAMES.split("|"))
 _PARTS_OF_TOWNS = frozenset(town[:size] for town in _TOWNS for size in range(1, len(town) + 1))
 #: Words of phrases that say where somebody is, and no name ("centre of town at my hotel").
 _SPEAKERS = words("my your our their this that same")

@@ -50,16 +50,19 @@ class Around(msgspec.Struct, array_like=True):
 
 
 class Conversation(NamedTuple):
-    """Messages that belong together, in file order, who says each, and the probability that the links between them are right."""
+    """Messages that belong together, in file order, who says each, the probability that the links between them are right, and who asks: the first
+    speaker where nothing says otherwise."""
 
     messages: tuple[LogLine, ...]
     people: tuple[str, ...]
     confidence: float
+    asker: str
 
 
 def gather(log: Log, nicks: Nicks, links: Sequence[tuple[int, int]], sure: dict[int, float], recipe: LogRecipe) -> Iterator[Conversation]:
     """The conversations of a log: what reply links connect. Where links are annotated, they reach back before the first annotated message: what they
-    reply to there belongs to the conversation, and whoever asked there asks."""
+    reply to there belongs to the conversation, and whoever asked there asks; where what is replied to is an answer to somebody, that is who asked."""
+    linked = {message for _, message in links}
     for group in conversations(links):
         talk = [log.lines[at] for at in group if log.lines[at].is_talk]
         # Bots that talk alone are a conversation too: one that the filters refuse.
@@ -70,7 +73,11 @@ def gather(log: Log, nicks: Nicks, links: Sequence[tuple[int, int]], sure: dict[
         confidence = 1.0
         for one in known:
             confidence *= max(one, 1e-6) ** (1 / len(known))
-        yield Conversation(said, tuple(nicks.person(line.nick) or "" for line in said), round(confidence, 6))
+        people = tuple(nicks.person(line.nick) or "" for line in said)
+        asker = people[0]
+        if said[0].line not in linked and (addressed := addressee(said[0].text, nicks, dict.fromkeys(people))) in people:
+            asker = addressed or asker
+        yield Conversation(said, people, round(confidence, 6), asker)
 
 
 def refusal(made: Conversation, nicks: Nicks, recipe: LogRecipe) -> RecordError | None:
@@ -114,9 +121,10 @@ def opening(made: Conversation) -> str:
     """What the one who asks says before anybody answers."""
     said = []
     for line, person in zip(made.messages, made.people, strict=True):
-        if person != made.people[0]:
+        if person == made.asker:
+            said.append(line.text)
+        elif said:
             break
-        said.append(line.text)
     return " ".join(said)
 
 
@@ -165,7 +173,7 @@ def _directed(made: Conversation, nicks: Nicks) -> bool:
 
 def _said(line: LogLine) -> str:
     """What a message says, without what stands for characters that a form of the log has lost."""
-    return line.text.replace(PLACEHOLDER, " ") if PLACEHOLDER in line.text else line.text
+    return PLACEHOLDER.sub(" ", line.text) if "unconvertable" in line.text else line.text
 
 
 def stamp(log: Log, line: LogLine) -> tuple[str, str]:
@@ -199,7 +207,6 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
     Raises:
         RecordError: `too_few_turns` or `too_few_participants`, after names and empty messages went.
     """
-    asker = made.people[0]
     names = number_people(made.people)
     turns: list[tuple[str, str, tuple[str, ...]]] = []
     begins: list[int] = []
@@ -239,7 +246,7 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
         source_id=source_id,
         split=_split(log, made.messages[0], recipe) or split,  # type: ignore[arg-type]
         domains=("ubuntu",),
-        turns=tuple(Turn(at, "user" if person == asker else "system", text, labels=labels) for at, (person, text, labels) in enumerate(turns)),
+        turns=tuple(Turn(at, "user" if person == made.asker else "system", text, labels=labels) for at, (person, text, labels) in enumerate(turns)),
         lineage=(lineage,),
     )
     return made_of, begins

@@ -51,8 +51,8 @@ BOTS = frozenset(
         *_ELSEWHERE.split(),
     }
 )
-#: What stands in the ascii form for characters that it has none for.
-PLACEHOLDER = "<unconvertable>"
+#: What stands in the ascii form for characters that it has none for, and in the tokenised form with blanks in it.
+PLACEHOLDER = re.compile(r"<\s*unconvertable\s*>")
 _BOM = b"\xef\xbb\xbf"
 #: Colours (with their numbers), hexadecimal colours, and the switches of bold, reset, monospace, reverse, italics, strike-through and underline.
 _CODES = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9A-Fa-f]{6})?|[\x02\x0f\x11\x16\x1d\x1e\x1f]")
@@ -103,7 +103,7 @@ class Log:
 
 
 _STAMP = re.compile(r"(?:\S+ \d{4}-\d\d-\d\d )?\[(\d\d):(\d\d)(?::\d\d)?\] ?")
-_SAID = re.compile(r"<[ @+%&~]?([^>\s]*)\s*>\s?(.*)", re.DOTALL)
+_SAID = re.compile(r"<[ @+%&~]?((?:<unconvertable>|[^>\s])*)\s*>\s?(.*)", re.DOTALL)
 _SAID_ODD = re.compile(r"<([^\s]*?)\s*> (.*)", re.DOTALL)
 _NOTICE = re.compile(r"-([^\s:]+):[#&][^\s]*- ?(.*)|\(([^\s/]+)/[#&][^\s)]*\) ?(.*)", re.DOTALL)
 _RENAME = re.compile(r"(\S+) is now known as (\S+)\s*$")

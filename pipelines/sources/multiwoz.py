@@ -268,7 +268,8 @@ _NOT = r"\b(?:not|never|unable|cannot|failed|(?:do|does|did|is|are|was|were|ca|c
 #: What systems say of a booking that failed. Releases write "was n't", "wasn't" and "wasnt".
 _BOOKING_FAILED = re.compile(
     r"(?<!you are )(?<!you 're )(?<!you're )\b(?:fully booked|booked (?:up|solid))\b"
-    r"|\b(?:they (?:are|were)|they ?'re|(?<!you )(?<!your )(?:are|were) (?:all|both)) (?:all |both |already )?booked\b|\bis all booked for (?:that|those)\b"
+    r"|\b(?:they (?:are|were)|they ?'re|(?<!you )(?<!your )(?:are|were) (?:all|both)) (?:all |both |already )?booked\b"
+    r"|\bis all booked for (?:that|those)\b"
     r"|\b(?:unable|unsuccessful|not (?:been )?(?:able|successful)|could ?n.?t|can ?n.?t|cannot)\b[^.?!]*\bbook"
     rf"|{_NOT} (?:been |be )?(?:able|let me|accept)\b[^.?!]*\b(?:accommodate|book|reserv\w+)\b"
     rf"|\b(?:unable to|could ?not|could ?n.?t|can ?not|ca ?n.?t) (?:accommodate|handle|complete)\b"
@@ -286,8 +287,9 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 _TO_BOOK = re.compile(
-    r"\b(?:another|different|earlier|later) (?:day|date|time|slot|stay|length|booking)|\bshorter\b|\btime ?(?:slot|frame)|\b(?:that|those|this|chosen) "
-    r"(?:specific |particular )?(?:day|date|time|stay|night|length)s?\b|\b(?:tables?|rooms?|seats?|reservations?|bookings?) (?:for|on|at)\b|\bnights?\b",
+    r"\b(?:another|different|earlier|later) (?:day|date|time|slot|stay|length|booking)|\bshorter\b|\btime ?(?:slot|frame)|\bnights?\b"
+    r"|\b(?:that|those|this|chosen) (?:specific |particular )?(?:day|date|time|stay|night|length)s?\b"
+    r"|\b(?:tables?|rooms?|seats?|reservations?|bookings?) (?:for|on|at)\b",
     re.IGNORECASE,
 )
 _REFERENCE, _NUMBER = re.compile(r"\breference\b", re.IGNORECASE), re.compile(r"\b(?=\w*\d)[A-Z0-9]{6,10}\b", re.IGNORECASE)

@@ -6,8 +6,8 @@ import pytest
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
 from dialmill.pipelines.candidates.cuts import places
-from dialmill.pipelines.disentangle.dialogues import asks, dialogue, gather, refusal
-from dialmill.pipelines.disentangle.logs import Log, parse
+from dialmill.pipelines.disentangle.dialogues import _said, asks, dialogue, gather, opening, refusal
+from dialmill.pipelines.disentangle.logs import Log, LogLine, parse
 from dialmill.pipelines.disentangle.nicknames import Nicks
 from dialmill.schemas import Dialogue, Turn
 
@@ -61,6 +61,26 @@ def test_messages_before_the_annotated_start_open_the_conversation() -> None:
     assert record.turns[0].utterance == "my wifi card is not detected"
 
 
+def test_who_is_answered_before_the_annotated_start_is_the_one_who_asks() -> None:
+    log = _log(
+        [
+            "[10:00] <ana> my wifi card is not detected",
+            "[10:01] <bo> ana: which card is it",
+            "[10:02] <ana> bo: a broadcom one",
+            "[10:03] <bo> ana: install the sta driver then",
+            "[10:04] <cy> bo: and mine?",
+            "[10:05] <bo> the same",
+        ]
+    )
+    nicks, recipe = Nicks(log.lines), _recipe()
+    made, other = gather(log, nicks, [(1, 2), (2, 3), (4, 4), (4, 5)], {}, recipe)
+    record, begins = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
+    assert [turn.speaker for turn in record.turns] == ["system", "user", "system"] and begins == [1, 2, 3]
+    assert opening(made) == "bo: a broadcom one"
+    # A start that is annotated is one: whoever is addressed there is asked.
+    assert other.asker == other.people[0] != other.people[1]
+
+
 def test_what_is_asked_again_in_the_same_words_stands_once() -> None:
     lines = ["[10:00] <ana> how do I mount a disk?", "[10:05] <ana> how do I mount a disk?", "[10:06] <bo> ana: mount it", "[10:07] <ana> how?"]
     log = _log(lines)
@@ -82,6 +102,9 @@ def test_lost_characters_leave_no_placeholder() -> None:
     (made,) = gather(log, nicks, [(0, 1), (1, 2), (2, 3)], {}, recipe)
     record, _ = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
     assert [turn.utterance for turn in record.turns] == ["type sudo?", "yes do", "done, thanks"]
+    tokenised = LogLine(0, "message", "ana", "type < unconvertable > sudo <unconvertable >", 0)
+    assert _said(tokenised).split() == ["type", "sudo"]
+    assert parse(["[10:00] <a<unconvertable>a> bo: hi"])[1][0].text == "bo: hi"
 
 
 @pytest.mark.parametrize(("option", "second"), [("factoid", "!grub | ana. grub is the boot loader"), ("keep", "!grub |"), ("drop", None)])
