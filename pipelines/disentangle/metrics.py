@@ -7,6 +7,8 @@ Conversations of all files are pooled before scoring; link scores are micro-aver
 
 from __future__ import annotations
 
+import importlib.util
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -20,7 +22,7 @@ Link = tuple[int, int]
 
 @dataclass(frozen=True)
 class Scores:
-    """All figures in percent, and the counts they rest on."""
+    """All figures in percent, and the counts they rest on; `one_to_one` is NaN where SciPy, which finds the best matching, isn't installed."""
 
     link_precision: float
     link_recall: float
@@ -42,8 +44,8 @@ class Scores:
     matched_conversations: int
 
     def as_dict(self) -> dict[str, float]:
-        """Name to figure."""
-        return asdict(self)
+        """Name to figure, of those that could be computed."""
+        return {name: value for name, value in asdict(self).items() if value == value}
 
 
 def conversations(links: Iterable[Link], messages: Iterable[int] = ()) -> list[list[int]]:
@@ -107,7 +109,7 @@ def score(gold: Mapping[str, Sequence[Link]], predicted: Mapping[str, Sequence[L
     return Scores(
         *link,
         vi=variation(truth, guess),
-        one_to_one=one_to_one(truth, guess),
+        one_to_one=one_to_one(truth, guess) if matches() else math.nan,
         ari=adjusted_rand(truth, guess),
         shen_f=shen(truth, guess),
         local_3=local(truth, guess, 3),
@@ -177,6 +179,11 @@ def variation(truth: Sequence[NDArray[np.int64]], guess: Sequence[NDArray[np.int
         share = table.data / n
         loss -= float((share * (np.log2(table.data / rows[table.row]) + np.log2(table.data / columns[table.col]))).sum())
     return 100 * (1 - loss / float(np.log2(n)))
+
+
+def matches() -> bool:
+    """Whether SciPy is installed, which `one_to_one` needs."""
+    return importlib.util.find_spec("scipy") is not None
 
 
 def one_to_one(truth: Sequence[NDArray[np.int64]], guess: Sequence[NDArray[np.int64]]) -> float:

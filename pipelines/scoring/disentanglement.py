@@ -103,8 +103,10 @@ def score(gold: str, predictions: str) -> dict[str, Any]:
         for name in _OF_LINKS:
             del scores[name]
         notes.append(f"{gold if right.conversations else predictions} holds conversations and no links, so that links aren't scored")
+    if "one_to_one" not in scores:
+        notes.append("one_to_one is left out: it needs SciPy, which is not installed: pip install 'dialmill[irc]'")
     counts = {name: int(scores.pop(name)) for name in _COUNTS if name in scores}
-    versions = {package: metadata.version(package) for package in ("numpy", "scipy")}
+    versions = {package: metadata.version(package) for package in ("numpy", *(("scipy",) if "one_to_one" in scores else ()))}
     return {
         "benchmark": "disentanglement",
         "suite": None,
@@ -124,9 +126,10 @@ def text(scores: dict[str, Any]) -> str:
     if "link_f" in metrics:
         links = f"links           P {metrics['link_precision']:6.2f}  R {metrics['link_recall']:6.2f}  F {metrics['link_f']:6.2f}"
         of_links = f", {counts['gold_links']:,} gold and {counts['predicted_links']:,} predicted links"
+    matching = f"  1-1 {metrics['one_to_one']:6.2f}" if "one_to_one" in metrics else ""
     lines = [
         links,
-        f"conversations   VI {metrics['vi']:6.2f}  1-1 {metrics['one_to_one']:6.2f}  ARI {metrics['ari']:6.2f}"
+        f"conversations   VI {metrics['vi']:6.2f}{matching}  ARI {metrics['ari']:6.2f}"
         f"  Shen F {metrics['shen_f']:6.2f}  local-3 {metrics['local_3']:6.2f}",
         f"exact match     P {metrics['exact_precision']:6.2f}  R {metrics['exact_recall']:6.2f}  F {metrics['exact_f']:6.2f}",
         f"{counts['files']} files, {counts['messages']:,} messages{of_links}",

@@ -1,6 +1,7 @@
 """Predictions in the form of MultiWOZ_Evaluation (Nekvinda and Dušek 2021): {dialogue: [{"response", "state"}]}.
 
-A dialogue has an entry for each user turn, which may name its `active_domains` too.
+A dialogue has an entry for each user turn, which may name its `active_domains` too. Predictions without any state are of responses alone: the gold's
+states stand in for Inform and Success, as there.
 Ids are those of the corpus in any letters, with or without ".json"; `state` is {domain: {slot: value or values}}; a response has placeholders without
 their domain ("[name]"), which is the active one. Slots are matched with the gold's whatever their blanks ("pricerange", "price range"), and one of a
 booking may be without its "book".
@@ -59,8 +60,9 @@ def predictions(
         path: of the file, for errors.
 
     Raises:
-        InputError: a dialogue that the gold doesn't have, or with another number of turns.
+        InputError: a dialogue that the gold doesn't have, or with another number of turns; turns without a state where others have one.
     """
+    stated = any("state" in entry for entries in document.values() for entry in entries)
     due: dict[str, list[GoldTurn]] = {}
     for turn in gold:
         due.setdefault(_id(turn.dialogue.source_id), []).append(turn)
@@ -79,7 +81,9 @@ def predictions(
         active = ""
         for turn, entry in zip(turns if len(entries) == len(turns) else answered, entries, strict=True):
             active = _active(entry, active)
-            made: dict[str, Any] = {"state": list(_state(entry.get("state", {}), names))}
+            if stated and "state" not in entry:
+                raise InputError(path, f"has turns of dialogue {name!r} without a state, and others with one", "write {} where the state is empty")
+            made: dict[str, Any] = {"state": list(_state(entry["state"], names))} if stated else {}
             if "response" in entry:
                 made["delexicalised"] = _with_domain(entry["response"], active)
             yield turn.key, made

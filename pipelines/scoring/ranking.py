@@ -67,8 +67,9 @@ def _ranking(pairs: Sequence[tuple[str, Any]]) -> Ranking:
 
 
 def _check(path: str, example: str, ranking: Ranking) -> None:
-    if len(set(ranking.candidates)) < len(ranking.candidates):
-        twice = next(one for one in ranking.candidates if ranking.candidates.count(one) > 1)
+    named = [candidate.upper() for candidate in ranking.candidates]
+    if len(set(named)) < len(named):
+        twice = next(one for one in ranking.candidates if named.count(one.upper()) > 1)
         raise InputError(path, f"example {example} holds the candidate {twice} twice", "rank each candidate once")
     scores = ranking.scores
     if scores is not None and any(scores[place] < scores[place + 1] for place in range(len(scores) - 1)):

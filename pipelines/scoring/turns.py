@@ -195,16 +195,21 @@ class TurnScorer(Scorer):
         replies: dict[str, list[inform.Reply]] = {}
         first: dict[str, int] = {}
         slots = self.ontology()
+        stateless = guesses is not None and bool(slots) and bool(guesses) and not any("state" in guess for guess in guesses.values())
+        if stateless:
+            self.notes.add("the predictions have no states: jga and slots are not scored, inform and success are of the gold's states")
         for number, turn in enumerate(turns):
             guess = None if guesses is None else guesses[turn.key]
             language = turn.dialogue.language
             self._languages.add(language)
             right = self.state(((e.domain, e.slot, e.values) for e in turn.turn.state), language)
-            said = right if guess is None else self.state(((e["domain"], e["slot"], e["values"]) for e in guess.get("state", ())), language)
+            said = (
+                right if guess is None or stateless else self.state(((e["domain"], e["slot"], e["values"]) for e in guess.get("state", ())), language)
+            )
             if turn.dialogue.dialogue_id != last:
                 last, before = turn.dialogue.dialogue_id, {}
                 first[last] = number
-            row = self._state_row(turn, right, said, before, len(slots))
+            row = {} if stateless else self._state_row(turn, right, said, before, len(slots))
             before = right
             if intents:
                 due = _intent(turn.turn.labels)

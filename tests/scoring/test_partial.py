@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from dialmill.pipelines.benchmarks.registry import file_kinds
 from dialmill.pipelines.core.errors import InputError
-from dialmill.pipelines.scoring import bleu
+from dialmill.pipelines.disentangle import metrics
+from dialmill.pipelines.scoring import bleu, disentanglement
 from dialmill.schemas import Goal, SlotName, Span, Turn
 from dialmill.schemas.dialogue import SlotValues
 from dialmill.schemas.validate import validate_file
@@ -57,6 +58,20 @@ def test_predictions_of_multiwoz_evaluation_are_read(tmp_path: Path) -> None:
     assert score("splits", gold, path)["metrics"]["jga"] == 50
 
 
+def test_responses_without_states_are_scored_as_such(tmp_path: Path) -> None:
+    gold = write_gold(tmp_path, [_booking()])
+    path = tmp_path / "predictions.json"
+    entries: list[dict[str, Any]] = [{"response": "[name] is nice"}, {"response": "call [phone]", "active_domains": ["hotel"]}]
+    entries[0]["active_domains"] = ["hotel"]
+    path.write_text(json.dumps({"sng1": entries}))
+    found = score("splits", gold, path)
+    assert found["metrics"].keys() == {"inform", "success", "bleu", "combined"} and found["metrics"]["success"] == 100
+    assert any("no states" in note for note in found["notes"])
+    path.write_text(json.dumps({"sng1": [entries[0], entries[1] | {"state": {}}]}))
+    with pytest.raises(InputError, match="without a state"):
+        score("splits", gold, path)
+
+
 def test_the_form_of_mwzeval_may_name_the_gold_s_own_ids(tmp_path: Path) -> None:
     made = _booking()
     gold = write_gold(tmp_path, [made])
@@ -90,3 +105,13 @@ def test_what_does_not_fit_the_gold_is_named(name: str, words: str, tmp_path: Pa
     (tmp_path / "p.json").write_text(json.dumps({name: [{"response": "", "state": {}}]}))
     with pytest.raises(InputError, match=words):
         score("splits", gold, tmp_path / "p.json")
+
+
+def test_without_scipy_all_but_the_matching_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.annotation.txt").write_text("0 0 -\n0 1 -\n2 2 -\n1 3 -\n")
+    whole = disentanglement.score(str(tmp_path), str(tmp_path))
+    monkeypatch.setattr(metrics, "matches", lambda: False)
+    found = disentanglement.score(str(tmp_path), str(tmp_path))
+    assert set(whole["metrics"]) - set(found["metrics"]) == {"one_to_one"} and found["metrics"]["link_f"] == 100
+    assert any("SciPy" in note for note in found["notes"]) and set(found["versions"]) == {"numpy"}
+    assert "1-1" not in disentanglement.text(found) and "1-1" in disentanglement.text(whole)
