@@ -74,7 +74,9 @@ class Simmc(Source):
     language = "en"
     licence = "CC BY-NC-SA 4.0"
     about = "SIMMC 2.0 and 2.1 (shopping in scenes, which are carried through), and the form of SIMMC 1.0, untested on its data"
-    kinds = (FileKind("simmc", ({"dialogue_data": [{"dialogue": ANY}]},), ("simmc2*_dials_*.json", "*_dials.json")),)
+    kinds = (
+        FileKind("simmc", ({"dialogue_data": [{"dialogue": ANY}]},), ("simmc2*_dials_*.json", "fashion_*_dials.json", "furniture_*_dials.json")),
+    )
 
     def role(self, path: str, head: str) -> Role | None:
         if not path.endswith(".json"):

@@ -45,7 +45,13 @@ def test_a_build_tunes_on_no_more_turns_than_its_suite_has(test_size: int, tmp_p
     said: list[str] = []
     monkeypatch.setattr(progress, "NOTICES", said)
     source = corpus(tmp_path / "in", {f"D{number}": talk(number) for number in range(40)})
-    settings = ("splits=hash", f"test_size={test_size}", "suites=standard,noisy", "perturbations.noisy=speech:engine=text,wer=0.6", "perturbed_splits=test")
+    settings = (
+        "splits=hash",
+        f"test_size={test_size}",
+        "suites=standard,noisy",
+        "perturbations.noisy=speech:engine=text,wer=0.6",
+        "perturbed_splits=test",
+    )
     plain("splits", [source], tmp_path / "out", *settings)
     turns = 2 * len(records(tmp_path / "out", "standard", "test"))
     assert given == [turns] and 0 < turns <= 2 * test_size, "a dialogue has two user turns"

@@ -69,3 +69,9 @@ def test_the_files_of_a_zip(tmp_path: Path) -> None:
     shutil.copy(DATA / "clinc/data_full.json", tmp_path)
     both = call("validate", tmp_path)
     assert both.code == 0 and "(convlab)" in both.out and "(clinc)" in both.out
+
+
+def test_the_goals_of_multiwoz_are_no_file_of_another_corpus(tmp_path: Path) -> None:
+    (tmp_path / "goal_of_each_dials.json").write_text('{"mul0005.json": {"hotel": {"info": {"area": "west"}}}}')
+    result = call("validate", tmp_path / "goal_of_each_dials.json")
+    assert "dialogue_data" not in result.out + result.err and "multiwoz21" in result.out + result.err
