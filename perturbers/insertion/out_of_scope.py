@@ -2,8 +2,8 @@
 
 RADDLE's out-of-domain suite (Peng et al. 2021, section 3.2, after Lee and Shalyminov 2019): utterances of other corpora are inserted into a
 dialogue; the belief state is carried on unchanged, and the system should notice, fall back, and return to the task. Training uses half of one
-source, the other half and the other sources are met only in testing. An inserted turn has the label `inserted` and no `original`, as it is in no
-source text; the lineage names it.
+source (of our own list: its everyday talk), the other half and the other sources are met only in testing. An inserted turn has the label
+`inserted` and no `original`, as it is in no source text; the lineage names it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
+from dialmill.perturbers.insertion.pending import Pending, follows, pending, stands
+from dialmill.perturbers.insertion.replies import QUESTION, answers, kind_of, reply, spoken_of, styled
 from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts, waits
 from dialmill.schemas import Act, Dialogue, Turn
 from dialmill.schemas.dialogue import OOS, decode
@@ -34,18 +36,14 @@ OUT_OF_DOMAIN, OTHER_DOMAIN, KNOWLEDGE, VALUE = "oos_out_of_domain", "other_doma
 #: Shares of the training source that train and valid take, by a hash of the text.
 _TRAIN, _VALID = 0.5, 0.75
 _FULL = 1 << 64
-_QUESTION = re.compile(
-    r"(?:what|who|whose|which|why|when|where|how|is|are|am|do|does|did|can|could|will|would|should|have|has|was|were)\b", re.IGNORECASE
-)
-_SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]?")
 #: Sources of our list whose talk is no question: it breaks off, or is meant for somebody else.
 _HALF, _ASIDE = frozenset({"half", "半句"}), frozenset({"aside", "旁话"})
-#: How often each manner is drawn where all are there: talk near the domain, sentences that break off, asides, other topics; cumulative.
-_MANNERS = (0.4, 0.55, 0.85, 1.0)
-#: An aside that asks the system to wait, and no mere noise beside the call.
-_ASKS_TO_WAIT = re.compile(
-    r"等(?!我把菜)|稍等|去去就回|去拿|找支笔|正忙|马上就来|说完|hold on|wait|moment(?! please$)|hang on|right back|let me|not now|busy", re.IGNORECASE
-)
+#: Sources of our own list that are one everyday talk, half of which is for training; the topics beside them are met only in testing.
+EVERYDAY = frozenset({"smalltalk", "near", "闲聊", "近旁"}) | _HALF | _ASIDE
+#: How often each manner is drawn where all are there: talk near the domain, sentences that break off, asides, other topics.
+_MANNERS = (("near", 0.4), ("half", 0.12), ("aside", 0.28), ("other", 0.2))
+#: How often a question near the domain is led in to; other topics always are.
+_LED = 0.5
 _GENERAL = {"en": "general", "zh": "通用"}
 #: Words too common to say what a knowledge snippet is about.
 _COMMON = words("a an the is are was do does did can could i you we it there any at for in of to on with and or this that my your have has be")
@@ -53,11 +51,12 @@ _COMMON = words("a an the is are was do does did can could i you we it there any
 
 class Candidate(NamedTuple):
     """An utterance with the source it comes from, and the domains that it lies near: it is said where one of them is spoken of. () for talk
-    that fits anywhere."""
+    that fits anywhere. `sad` is a remark that one feels sorry about."""
 
     text: str
     source: str
     domains: tuple[str, ...] = ()
+    sad: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,9 @@ class OutOfScope(DialoguePerturber):
 
     Candidates that name a domain some system supports (`other_domain`), that a knowledge snippet answers (`knowledge_seeking`) or that hold a slot
     value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list two fifths are about
-    things near the dialogue's domain, a seventh are sentences that break off, a third are words to somebody else in the room, the rest are other
-    topics: these take the place of no answer where others are at hand, and an introduction marks them as asides. The answer differs accordingly.
+    things near the dialogue's domain, an eighth are sentences that break off, a quarter are words to somebody else in the room, the rest are other
+    topics: these take the place of no answer where others are at hand, and an introduction marks them as asides. The answer differs accordingly,
+    and asks again what the system had asked. They stand where that can be told, or where the user's next turn stands by itself, else as the opening.
     """
 
     texts: Annotated[
@@ -93,7 +93,8 @@ class OutOfScope(DialoguePerturber):
     train_source: Annotated[
         str,
         Meta(
-            description='the source whose first half is for training; empty takes the first that the candidates name, "*" every source',
+            description='the source whose first half is for training ("|" between several); empty takes the first that the candidates name, of our '
+            'own list its everyday talk; "*" every source',
             examples=["*"],
         ),
     ] = ""
@@ -117,7 +118,7 @@ class OutOfScope(DialoguePerturber):
         if self.texts and not candidates(self.texts, "en"):
             raise OptionError(f"out_of_scope: {self.texts} holds no candidates")
         sources = {one.source for language in sorted(self.languages) for one in candidates(self.texts, language)}
-        if self.train_source not in ("", "*") and self.train_source not in sources:
+        if self.train_source not in ("", "*") and not sources.issuperset(self.train_source.split("|")):
             raise OptionError(f"out_of_scope: there is no source {self.train_source!r}; there are: {', '.join(sorted(sources))}")
 
     def make(self, dialogue: Dialogue, seed: int, variant: int) -> PerturbResult:
@@ -127,27 +128,26 @@ class OutOfScope(DialoguePerturber):
         pool = _pool(self.texts, self.knowledge, self.train_source, dialogue.language, dialogue.split or "test")
         if not pool:
             return untouched(dialogue, "no_candidates")
-        places = gaps(dialogue)
-        if self.answer:
-            # Nothing leads back to what was said: better where the system waits for no answer, best where no comment on it follows.
-            places = [gap for gap in places if not (gap and waits(dialogue.turns[gap - 1]))] or places
-            places = [gap for gap in places if not (gap < len(dialogue.turns) and reacts(dialogue.turns[gap]))] or places
+        locator = Locator.of(dialogue)
+        places = _unanswered(dialogue) if self.answer else places_of(dialogue, locator)
         if not places:
             return untouched(dialogue, "no_place")
         count = 1 + rng.below(self.most)
-        locator = Locator.of(dialogue)
         said = {turn.utterance.casefold() for turn in dialogue.turns}
         inserted: dict[int, list[Pair]] = {}
-        for gap in rng.sample(places, count):
+        for place in rng.sample(places, count):
+            gap = place.gap
+            after = dialogue.turns[gap] if gap < len(dialogue.turns) else None
             for _ in range(8):
-                one = _drawn(pool, _spoken_of(dialogue, gap), bool(gap and waits(dialogue.turns[gap - 1])), rng)
-                text = styled(one.text if self.texts else _introduced(one, dialogue.language, rng), dialogue, "user")
+                one = _drawn(pool, spoken_of(dialogue, gap), place, after, rng)
+                text = one.text if self.texts else _introduced(one, place.left.kind == "open", dialogue.language, rng)
+                text = styled(text, dialogue, "user")
                 if one.source in _HALF and dialogue.language != "zh":
                     text = text.rstrip(" .?!") + "..."  # it breaks off, and no full stop closes it
                 units = Cut(text, dialogue.language)
                 if text.casefold() not in said and not locator.keys(text, units):
                     said.add(text.casefold())
-                    inserted[gap] = [_pair(dialogue, gap, text, one.source, locator, rng, self.answer)]
+                    inserted[gap] = [_pair(dialogue, place, text, one, locator, rng, self.answer)]
                     break
         if not inserted:
             return untouched(dialogue, "no_candidate_fits")
@@ -155,46 +155,78 @@ class OutOfScope(DialoguePerturber):
         return PerturbResult(made.turns, dialogue.goal, (), made.reasons)
 
 
-_SERVICE = re.compile(r"_\d+$")
-#: Domains of acts that say nothing of what is spoken of.
-_SHARED = frozenset({"general", "通用", "booking", ""})
-#: How the rows of answers call an aside that asks to wait.
-_WAITING = {"en": "-wait", "zh": "-等"}
+class Place(NamedTuple):
+    """Where a pair may stand: the turn that it comes before, and what is pending there; "open" before the first turn."""
+
+    gap: int
+    left: Pending
 
 
-def _spoken_of(dialogue: Dialogue, gap: int) -> str:
-    """The domain that is spoken of before turn `gap`: of the last act that has one, else of what the user says next, else the dialogue's first; ""
-    where nothing tells."""
-    for turn in (*reversed(dialogue.turns[:gap]), *dialogue.turns[gap:]):
-        for act in reversed(turn.acts):
-            if act.domain.lower() not in _SHARED:
-                return _SERVICE.sub("", act.domain.lower())
-    return next((_SERVICE.sub("", domain.lower()) for domain in dialogue.domains), "")
+def places_of(dialogue: Dialogue, locator: Locator) -> list[Place]:
+    """The best places of a dialogue: where the pending question can be asked again or nothing is pending, and the user goes on from there; else where
+    the user's next turn stands by itself; else the opening, behind which the user states the wish."""
+    turns, language = dialogue.turns, dialogue.language
+    found: list[Place] = []
+    for gap in gaps(dialogue):
+        if not gap:
+            continue
+        left = pending(turns[gap - 1], locator, language)
+        if gap == len(turns) or follows(turns[gap], left, language):
+            found.append(Place(gap, left))
+    for worse in (("offer", "unclear"), ("unclear",), ()):
+        good = [place for place in found if place.left.kind not in worse]
+        if good:
+            return good
+    return [Place(0, Pending("open"))] if turns and turns[0].speaker == "user" else []
 
 
-def _introduced(one: Candidate, language: str, rng: Rng) -> str:
+def _introduced(one: Candidate, opens: bool, language: str, rng: Rng) -> str:
     """The text of our own list with what leads to it, where it is of another topic or a question: nobody asks out of the blue what pi is."""
-    if one.source in _HALF | _ASIDE or (one.domains and not (one.text.endswith(("?", "？")) or (language != "zh" and _QUESTION.match(one.text)))):
+    name = "open" if opens else one.source
+    question = one.text.endswith(("?", "？")) or (language != "zh" and QUESTION.match(one.text) is not None)
+    if one.source in _HALF | _ASIDE or (one.domains and not opens and not (question and rng.chance(_LED))):
         return one.text
-    intro = rng.choice(_answers(language, "intro", one.source) or _answers(language, "intro", "*"))
+    said = kind_of(one.text, language)
+    said = "question" if said == "bot" else said
+    intro = rng.choice((answers(language, "intro", name) if opens or said == "question" else []) or answers(language, "intro", said))
     if language == "zh":
         return intro + one.text
-    closed = "?" if one.text[-1].isalnum() and _QUESTION.match(one.text) else ""
+    closed = "?" if one.text[-1].isalnum() and QUESTION.match(one.text) else ""
     return f"{intro.rstrip()} {one.text}{closed}"
 
 
-def _drawn(pool: tuple[Candidate, ...], domain: str, waited: bool, rng: Rng) -> Candidate:
-    """A candidate that fits where `domain` is spoken of: of one of the manners, and where the pool has none of it, of another. Another topic takes
-    the place of no answer that the system waits for."""
-    near = [one for one in pool if domain in one.domains]
-    half = [one for one in pool if one.source in _HALF]
-    aside = [one for one in pool if one.source in _ASIDE]
-    other = [one for one in pool if not one.domains and one.source not in _HALF | _ASIDE]
-    share = rng.random() * (_MANNERS[2] if waited else 1.0)
-    manners = (near, half, aside, other)
-    first = next(place for place, reached in enumerate(_MANNERS) if share < reached)
-    fitting = next((some for some in (*manners[first:], *reversed(manners[:first])) if some), list(pool))
-    return rng.choice(fitting)
+def _drawn(pool: tuple[Candidate, ...], domain: str, place: Place, after: Turn | None, rng: Rng) -> Candidate:
+    """A candidate that fits where `domain` is spoken of: of one of the manners that fit the place, and where the pool has none of them, of another.
+
+    Another topic takes the place of no answer that the system waits for, and nobody breaks off unless a question is asked again or the whole wish
+    comes next. An opening is no aside.
+    """
+    manners = {
+        "near": [one for one in pool if domain in one.domains],
+        "half": [one for one in pool if one.source in _HALF],
+        "aside": [one for one in pool if one.source in _ASIDE],
+        "other": [one for one in pool if not one.domains and one.source not in _HALF | _ASIDE],
+    }
+    kind = place.left.kind
+    allowed = {"near", "aside", "other"}
+    if kind == "question":
+        allowed = {"near", "half", "aside"}
+    elif kind == "open":
+        allowed = {"other"}
+    elif kind == "nothing" and after is not None and stands(after, "zh" if re.search("[\u3400-\u9fff]", after.utterance) else "en"):
+        allowed |= {"half"}
+    fitting = [(name, share) for name, share in _MANNERS if name in allowed and manners[name]] or [
+        (name, share) for name, share in _MANNERS if manners[name]
+    ]
+    if not fitting:
+        return rng.choice(pool)
+    point, drawn = rng.random() * sum(share for _, share in fitting), fitting[-1][0]
+    for name, share in reversed(fitting):
+        point -= share
+        if point < 0:
+            drawn = name
+            break
+    return rng.choice(manners[drawn])
 
 
 def classify(text: str, language: str, knowledge: str = "") -> str:
@@ -220,7 +252,7 @@ def candidates(texts: str, language: str) -> tuple[Candidate, ...]:
     """All candidates of the given files ("|" between them), or of our own list, in file order, each text once."""
     found: dict[str, Candidate] = {}
     own = rows(language, "out_of_scope") if not texts else ()
-    listed = [Candidate(text, source, tuple(alternatives(near[0])) if near else ()) for source, text, *near in own]
+    listed = [Candidate(text, source, tuple(alternatives(near[0])) if near else (), "sad" in near[1:]) for source, text, *near in own]
     for path in filter(None, texts.split("|")):
         listed += _read(Path(path))
     for one in listed:
@@ -260,9 +292,9 @@ def _normal(text: str) -> str:
 
 
 def split_of(one: Candidate, train_source: str) -> str:
-    """The one split in which a candidate may stand: train takes half of the training source ("*": of each), valid a quarter; all other texts are
-    for testing."""
-    if train_source not in ("*", one.source):
+    """The one split in which a candidate may stand: train takes half of the training sources ("|" between them, "*": all), valid a quarter; all
+    other texts are for testing."""
+    if train_source != "*" and one.source not in train_source.split("|"):
         return "test"
     place = key_number("out_of_scope", _normal(one.text)) / _FULL
     return "train" if place < _TRAIN else "valid" if place < _VALID else "test"
@@ -274,7 +306,7 @@ def _pool(texts: str, knowledge: str, train_source: str, language: str, split: s
     everything = candidates(texts, language)
     if not everything:
         return ()
-    training = train_source or everything[0].source
+    training = train_source or (everything[0].source if texts else "|".join(sorted(EVERYDAY)))
     return tuple(one for one in everything if split_of(one, training) == split and classify(one.text, language, knowledge) == OUT_OF_DOMAIN)
 
 
@@ -315,83 +347,21 @@ def _answered(names: frozenset[str], path: str) -> bool:
     return any(len(content & asked) >= max(1, 0.6 * min(len(asked), len(content))) for asked in _snippets(path))
 
 
-def _pair(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator, rng: Rng, fixed: str) -> Pair:
+def _pair(dialogue: Dialogue, place: Place, text: str, one: Candidate, locator: Locator, rng: Rng, fixed: str) -> Pair:
     """The inserted turns: the user's with the state as it was, and the fallback, `fixed` where that is given."""
+    language = dialogue.language
     asked: tuple[Act, ...] = ()
     answer = fixed
     if not fixed:
-        answer, asked = _fallback(dialogue, gap, text, source, locator, rng)
-    acts = (Act(FALLBACK, _GENERAL.get(dialogue.language, "general")), *asked)
-    return Pair(text, answer, (OOS, OUT_OF_DOMAIN), (FALLBACK,), acts=acts, note=f"{OUT_OF_DOMAIN}, source {source}")
+        kind = "half" if one.source in _HALF else "aside" if one.source in _ASIDE else "sad" if one.sad else kind_of(one.text, language)
+        answer, asked = reply(dialogue, place.gap, kind, text, place.left, locator, rng)
+    acts = (Act(FALLBACK, _GENERAL.get(language, "general")), *asked)
+    return Pair(text, answer, (OOS, OUT_OF_DOMAIN), (FALLBACK,), acts=acts, note=f"{OUT_OF_DOMAIN}, source {one.source}")
 
 
-def _fallback(dialogue: Dialogue, gap: int, text: str, source: str, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:
-    """What the system says to `text`, talk from `source`, and the requests that it repeats."""
-    language = dialogue.language
-    if source in _ASIDE and _ASKS_TO_WAIT.search(text):
-        source += _WAITING[language]
-    sorry = styled(rng.choice(_answers(language, "sorry", source) or _answers(language, "sorry", "*")), dialogue, "system")
-    before = dialogue.turns[gap - 1] if gap else None
-    options: list[tuple[str, tuple[Act, ...]]] = []
-    if before is not None:
-        for act in before.acts:
-            if "request" in act.act and act.slot is not None:
-                options += [(styled(answer, dialogue, "system"), (act,)) for answer in _answers(language, "ask", act.slot)]
-        question = question_of(before)
-        if question and not options:
-            options.append((question, tuple(act for act in before.acts if "request" in act.act)))
-    if not options:
-        some = _answers(language, "task", source)
-        if not some:
-            # Back to what was spoken of last, and to no domain where two were spoken of together.
-            last = {_SERVICE.sub("", act.domain.lower()) for turn in dialogue.turns[max(0, gap - 2) : gap] for act in turn.acts} - _SHARED
-            some = (_answers(language, "task", last.pop()) if len(last) == 1 else []) + _answers(language, "task", "*")
-        options = [(styled(answer, dialogue, "system"), ()) for answer in some]
-    # What leads back must not say a value of the dialogue ("hotel" may be one).
-    fitting = [option for option in options if not locator.keys(option[0], Cut(option[0], language))]
-    if not fitting:
-        fitting = [(styled(answer, dialogue, "system"), ()) for answer in _answers(language, "task", "*")]
-    back, asked = rng.choice(fitting)
-    return (sorry + back if language == "zh" else f"{sorry} {back}"), asked
-
-
-@lru_cache(maxsize=1024)
-def _answers(language: str, kind: str, name: str) -> list[str]:
-    """The answers of a kind for a slot or domain."""
-    cells = [cell for row_kind, names, cell in rows(language, "fallbacks") if row_kind == kind and name in alternatives(names)]
-    return [answer for cell in cells for answer in alternatives(cell)]
-
-
-def question_of(turn: Turn) -> str:
-    """The last question of a system turn, if no slot value stands in it."""
-    for match in reversed(list(_SENTENCE.finditer(turn.utterance))):
-        sentence = match.group().strip()
-        if sentence.endswith(("?", "？")) and len(sentence) > 3:
-            inside = any(span.start is not None and span.start < match.end() and match.start() < (span.end or 0) for span in turn.spans)
-            return "" if inside else sentence
-    return ""
-
-
-_CLITIC = re.compile(r"(n't|'(?:s|m|re|ve|d|ll))\b")
-
-
-def styled(text: str, dialogue: Dialogue, speaker: str) -> str:
-    """A text in the manner of a speaker's turns: capitals and closing marks where most have them, punctuation and clitics cut off where they are."""
-    if dialogue.language == "zh":
-        return text
-    own = [turn.source_text for turn in dialogue.turns if turn.speaker == speaker and turn.source_text.strip()]
-    capital = 2 * sum(one.strip()[0].isupper() for one in own) >= len(own)
-    closed = 2 * sum(one.rstrip()[-1] in ".?!" for one in own) >= len(own)
-    cut_off = any(" ." in one or " ," in one or " ?" in one or " '" in one for one in own)
-    if capital:
-        text = re.sub(r"\bi\b", "I", text)
-        text = text[0].upper() + text[1:]
-    else:
-        text = text.lower()
-    if text[-1].isalnum() and closed:
-        text += "?" if _QUESTION.match(text) else "."
-    elif speaker == "user" and not closed:
-        text = text.rstrip(".?!")
-    if cut_off:
-        text = re.sub(r"(?<=\w)([,.?!:;])(?=\s|$)", r" \1", _CLITIC.sub(r" \1", text))
-    return text
+def _unanswered(dialogue: Dialogue) -> list[Place]:
+    """Where an answer may stand that leads back to nothing: better where the system waits for none, best where no comment on it follows."""
+    places = gaps(dialogue)
+    places = [gap for gap in places if not (gap and waits(dialogue.turns[gap - 1]))] or places
+    places = [gap for gap in places if not (gap < len(dialogue.turns) and reacts(dialogue.turns[gap]))] or places
+    return [Place(gap, Pending("question" if gap and waits(dialogue.turns[gap - 1]) else "nothing")) for gap in places]

@@ -56,14 +56,30 @@ def gaps(dialogue: Dialogue) -> list[int]:
     found = [
         turn.turn
         for before, turn in pairwise(turns)
-        if before.speaker == "system" and turn.speaker == "user" and not CLOSING & {act.act for act in (*before.acts, *turn.acts)}
+        if before.speaker == "system" and turn.speaker == "user" and not (closes(before) or CLOSING & {act.act for act in turn.acts})
     ]
     # At a farewell nobody changes the subject; where the corpus has no acts, the last exchange is one.
     if len(found) > 1 and found[-1] >= len(turns) - 2 and not turns[found[-1]].acts:
         found.pop()
-    if not found and turns and turns[-1].speaker == "system" and not CLOSING & {act.act for act in turns[-1].acts}:
+    if not found and turns and turns[-1].speaker == "system" and not closes(turns[-1]):
         found = [len(turns)]
     return found or ([0] if turns and turns[0].speaker == "user" else [])
+
+
+#: How a system takes leave; corpora don't label all of it.
+_FAREWELL = re.compile(
+    r"\b(?:good ?-?bye|bye|take care|enjoy your (?:stay|meal|visit|trip|day|evening|time|journey|dinner|lunch|holiday)|"
+    r"have an? (?:[\w-]+ )?(?:great|nice|good|wonderful|lovely|safe|pleasant|fantastic|excellent|fun|enjoyable)\b|"
+    r"(?:thanks|thank you) for (?:calling|contacting|using|your call))|再见|拜拜|祝[您你].{0,8}(?:愉快|顺利|开心|快乐|平安)",
+    re.IGNORECASE,
+)
+
+
+def closes(turn: Turn) -> bool:
+    """Whether a system turn takes leave, by its acts or its words; a question in it keeps the talk going."""
+    if CLOSING & {act.act for act in turn.acts}:
+        return True
+    return _FAREWELL.search(turn.utterance) is not None and "?" not in turn.utterance and "？" not in turn.utterance
 
 
 def waits(turn: Turn) -> bool:

@@ -20,7 +20,7 @@ _ON_TERMS = re.compile(r"需要|要|得|提前|先")
 _GRANTS = frozenset(("可以", "可以的", "能", "能的", "有", "有的", "行的", "提供", "提供的"))
 #: What a question has to say for an opening to answer it; a "no" answers all.
 _ANSWERS = (
-    (re.compile(r"^(?:可以|能|行)"), re.compile(r"可以|能|行|让|准|得了|得上|得进")),
+    (re.compile(r"^(?:可以|能|行)"), re.compile(r"可以|能|行|支持|让|准|得了|得上|得进")),
     (re.compile(r"^(?:有)"), re.compile(r"有|没(?:有)?$|带")),
     (re.compile(r"^(?:需要|要|不需要|不用)"), re.compile(r"要|用|得|必须")),
     (re.compile(r"^提供"), re.compile(r"提供")),

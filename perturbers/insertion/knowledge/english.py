@@ -220,7 +220,7 @@ def _third(subject: str, rest: str) -> str:
 _BASE_AUX = re.compile(r"\b(do|are|can|could|will|would|should) they\b", re.IGNORECASE)
 _SUBJECT_VERB = re.compile(r"\bthey (are|\w+)", re.IGNORECASE)
 _THERE = re.compile(
-    r"(?<!is )(?<!are )(?<!be )(?<!if )(?<!will )(?<!would )\bthere\b(?! (?:is|are|be|will|would|any|a|an|no|parking|wifi)\b)",
+    r"(?<!is )(?<!are )(?<!be )(?<!if )(?<!will )(?<!would )\bthere\b(?! ?['’]s\b)(?! (?:is|are|be|will|would|any|a|an|no|parking|wifi)\b)",
     re.IGNORECASE,
 )
 _NOT_VERBS = frozenset({"can", "could", "will", "would", "should", "may", "must", "might"})

@@ -22,14 +22,16 @@ from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, 
 from dialmill.perturbers.core.effects import Except
 from dialmill.perturbers.core.options import Meta
 from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.perturbers.core.values import Locator
 from dialmill.perturbers.insertion.knowledge import bank as banks
 from dialmill.perturbers.insertion.knowledge import database, modelled
 from dialmill.perturbers.insertion.knowledge.base import WHOLE_DOMAIN, Entity, KnowledgeBase, load
 from dialmill.perturbers.insertion.knowledge.negatives import negative
 from dialmill.perturbers.insertion.knowledge.table import Key, Spot, names_of, spots
-from dialmill.perturbers.insertion.knowledge.topics import question_key, usable
+from dialmill.perturbers.insertion.knowledge.topics import asked_before, question_key, usable
 from dialmill.perturbers.insertion.knowledge.wording import WRITTEN, Manner, Question, Reference, answer, phrases, pick, question, shown, side_of
-from dialmill.perturbers.insertion.out_of_scope import question_of, styled
+from dialmill.perturbers.insertion.pending import Pending, follows, pending
+from dialmill.perturbers.insertion.replies import styled
 from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts
 from dialmill.perturbers.rewording import llm
 from dialmill.schemas import Act, Dialogue, SkippedTurn, Snippet
@@ -46,12 +48,7 @@ _DRAWS = 6
 _SEVERAL = {"most": Except((1,), "N above 1")}
 #: Domains whose offers have no names; in others a question needs something that was offered, also about the domain as a whole.
 _WITHOUT_NAMES = frozenset({"train", "taxi", "bus", "hospital", "police", "flight", "火车", "飞机", "天气", "出租", "地铁", "通用"})
-#: What joins a question to what was said before it, and makes no sense behind an answer.
-_CONNECTIVE = re.compile(
-    r"^(?:(?:and|also|but|so|or|then|okay|ok|yes|no|sure|of course|absolutely|certainly|definitely|alright|great|perfect|it does)\b[ ,.!]*|"
-    r"(?:有的|好的|可以|是的|没有|没问题|那|那么)[，,]?(?=您|请|要|想|还))",
-    re.IGNORECASE,
-)
+_VEHICLES = frozenset({"火车", "飞机"})
 _REFERENCE = re.compile(r"\breference\b|\bbooking (?:was |is )?(?:complete|success)|have booked|'ve booked| is booked|contact number", re.IGNORECASE)
 _BOOKED = frozenset({"offerbooked", "book", "notify_success"})
 #: Questions that a booking answers.
@@ -267,12 +264,14 @@ class Knowledge(DialoguePerturber):
         base = self._base(language)
         allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
         asked: set[tuple[Key, str]] = set()
-        # A comment on what the system said stays behind it.
-        free = [gap for gap in gaps(dialogue) if not (self.continues and _is_bound(dialogue, gap))]
+        left = _left(dialogue)
+        # A comment on what the system said stays behind it, and so does an answer to what can't be asked again.
+        free = [gap for gap in left if not (self.continues and _is_bound(dialogue, gap, left[gap]))]
+        free = [gap for gap in free if not (self.continues and left[gap].kind == "unclear")] or free
         if not free:
             return untouched(dialogue, "no_place")
         places = spots(dialogue, names_of(base, language), free)
-        options = {spot.gap: self._options(spot, base, allowed, language, _is_booked(dialogue, spot.gap) or spot.move == "book") for spot in places}
+        options = {spot.gap: self._options(spot, base, allowed, dialogue) for spot in places}
         fitting = [spot for spot in places if options[spot.gap]]
         if not fitting:
             return untouched(
@@ -317,13 +316,18 @@ class Knowledge(DialoguePerturber):
         return tuple(SkippedTurn(turn.turn, "replaced_by_question") for turn in dialogue.turns[last:] if turn.speaker == "user")
 
     def _options(
-        self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], language: str, booked: bool
+        self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], dialogue: Dialogue
     ) -> list[tuple[Entity, Snippet, bool]]:
         """What can be asked at a spot: entity, snippet, and whether another entity mentioned before answers it as well."""
+        language = dialogue.language
+        booked = spot.move == "book" or _is_booked(dialogue, spot.gap)
+        repeated = asked_before(dialogue)
         found = []
         others = (*spot.last, *spot.earlier)
         whole = (spot.domain, WHOLE_DOMAIN)
-        in_hand = whole in base.entities and spot.gap > 0 and (spot.offered or spot.domain in _WITHOUT_NAMES) and not spot.several
+        # Chinese has no word for such a thing but "this one".
+        without = spot.domain in _WITHOUT_NAMES - (_VEHICLES if dialogue.language == "zh" else frozenset())
+        in_hand = whole in base.entities and spot.gap > 0 and (spot.offered or without) and not spot.several
         keys = [*spot.last, *([whole] if in_hand else [])]
         for key in dict.fromkeys(keys):
             theirs = {asked for other in others if other != key and other[0] == key[0] for asked in _keys(base, other, language)}
@@ -334,6 +338,8 @@ class Knowledge(DialoguePerturber):
                     continue
                 if booked and asks in _BOOKING:
                     continue  # the booking interface has just answered it
+                if asks in repeated and asks not in _BOOKING:
+                    continue
                 found.append((base.entities[key], snippet, ambiguous))
         return found
 
@@ -383,7 +389,16 @@ class Knowledge(DialoguePerturber):
             by_model = modelled.of_side(self.model, self.prompt, snippet, entity, self._base(language), language, side)
             real = by_model.texts
         worded = question(
-            snippet, entity, surface, choice.reference, "more" if number else spot.move, language, side, real, rng, Manner(self.frame, self.lead)
+            snippet,
+            entity,
+            surface,
+            choice.reference,
+            "more" if number else spot.move,
+            language,
+            side,
+            real,
+            rng,
+            Manner(self.frame, self.lead, spot.offered),
         )
         text = worded.text.strip()
         called = surface or (shown(entity.name) if entity.name else "")
@@ -416,13 +431,17 @@ class Knowledge(DialoguePerturber):
         language = dialogue.language
         if not last:
             return pick(language, "closing", "*", side, rng), ()
-        before = dialogue.turns[spot.gap - 1] if spot.gap else None
-        if before is not None and spot.move in ("book", "ask") and (self.continues or rng.chance(_BACK)):
-            pending = question_of(before)
-            if pending:
-                pending = _CONNECTIVE.sub("", pending)
-                return pending[:1].upper() + pending[1:], tuple(act for act in before.acts if "request" in act.act)
-        if spot.move in ("offer", "tell", "book") and not _is_booked(dialogue, spot.gap) and rng.chance(0.5) and phrases(language, "offer", domain):
+        left = _left(dialogue).get(spot.gap, Pending("open"))
+        if left.question and (self.continues or (left.kind == "question" and rng.chance(_BACK))):
+            return left.question[:1].upper() + left.question[1:], left.acts
+        # Where the user goes on, a new question of the system would stay without an answer.
+        if (
+            not self.continues
+            and spot.move in ("offer", "tell", "book")
+            and not _is_booked(dialogue, spot.gap)
+            and rng.chance(0.5)
+            and phrases(language, "offer", domain)
+        ):
             offered = pick(language, "offer", domain, side, rng)
             if offered:
                 return offered, ()
@@ -439,15 +458,24 @@ def is_held_out(snippet: Snippet, share: float) -> bool:
     return key_number("held_out", snippet.domain, snippet.entity_id, own) < share * _FULL
 
 
+@lru_cache(maxsize=256)
+def _left(dialogue: Dialogue) -> dict[int, Pending]:
+    """What is pending at each gap of a dialogue."""
+    locator = Locator.of(dialogue)
+    return {gap: pending(dialogue.turns[gap - 1], locator, dialogue.language) if gap else Pending("open") for gap in gaps(dialogue)}
+
+
 #: A "yes" or "no" to something that was no question, and so isn't asked again behind an answer.
 _YES_NO = re.compile(r"(?:yes|yeah|no|nope|sure)\b(?! thank)", re.IGNORECASE)
 
 
-def _is_bound(dialogue: Dialogue, gap: int) -> bool:
+def _is_bound(dialogue: Dialogue, gap: int, left: Pending) -> bool:
     """Whether a user turn makes no sense but right behind the system turn before it."""
     if gap >= len(dialogue.turns):
         return False
     after = dialogue.turns[gap]
+    if left.kind in ("question", "offer", "unclear") or dialogue.language == "zh":
+        return not follows(after, left, dialogue.language)
     return reacts(after) or (gap > 0 and "?" not in dialogue.turns[gap - 1].utterance and _YES_NO.match(after.utterance) is not None)
 
 

@@ -17,7 +17,7 @@ Key = tuple[str, str]
 Move = Literal["book", "more", "ask", "offer", "tell"]
 
 _GENERAL = frozenset({"general", "booking", "通用", ""})
-_NAME_SLOTS = frozenset({"name", "名称", "片名", "商品名称", "班号"})
+_NAME_SLOTS = frozenset({"name", "名称", "片名", "商品名称", "班号", "车次信息", "航班信息", "trainid", "id"})
 _WORD = re.compile(r"[^\W_]+(?: ?['’]s\b)?")
 #: What a name may leave out at its end.
 _KINDS = re.compile(r" (?:hotel|restaurant|guest ?house|b and b|bed and breakfast|inn|lodge|cafe|bar|museum|theatre|cinema|college|park)$")
@@ -233,9 +233,31 @@ def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
             last = ()  # it speaks of more than one, and it can't be told which
         earlier = tuple(key for key in surfaces if key not in last)
         offered = not labelled or hand in named[gap]
+        if before is not None and not spoken[gap - 1] and not _names_one(before, hand) and (_none_found(before) or _MANY.search(before.utterance)):
+            offered, last = False, ()  # what was named before is no longer what is spoken of
         move = move_of(before, spoken[gap - 1] if gap else ())
         found.append(Spot(gap, hand, last, earlier, surfaces, offered, move, counted[gap].get(hand, 0) > 1))
     return found
+
+
+#: Several things are on offer, and none of them is named.
+_MANY = re.compile(
+    r"\b(?:\d+|several|many|multiple|numerous|lots of|a lot of|a few|plenty of|two|three|four|five|six|seven|eight|nine|ten|various|different) "
+    r"(?:[\w-]+ ){0,4}?(?:trains|hotels|guest ?houses|restaurants|places|options|choices|attractions|museums|colleges|"
+    r"entries|listings|results|of them)\b|"
+    r"\b(?:there are|i have|we have|i found) (?:\d+|several|many|multiple|quite a few|two|three|four|five|six)\b|"
+    r"(?:很多|不少|好几|好多|几)(?:家|个|趟|班|款|部)",
+    re.IGNORECASE,
+)
+
+
+def _none_found(turn: Turn) -> bool:
+    return any(act.act in ("nooffer", "notify_failure") for act in turn.acts)
+
+
+def _names_one(turn: Turn, domain: str) -> bool:
+    """Whether the labels of a turn name something of a domain."""
+    return _counted(turn).get(domain, 0) > 0
 
 
 def _counted(turn: Turn) -> dict[str, int]:

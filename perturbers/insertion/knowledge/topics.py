@@ -11,7 +11,7 @@ from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.insertion.knowledge import english
 from dialmill.perturbers.insertion.knowledge.base import KnowledgeBase, title_key
 from dialmill.perturbers.insertion.knowledge.database import Database
-from dialmill.schemas import Snippet
+from dialmill.schemas import Dialogue, Snippet
 
 Polarity = Literal["same", "free"]
 
@@ -122,3 +122,15 @@ def usable(base: KnowledgeBase, language: str, database: Database | None = None)
             refused[reason] = refused.get(reason, 0) + 1
         found[key] = tuple(kept)
     return found, refused
+
+
+_QUESTIONS = re.compile(r"[^.!?。！？]*[?？]")
+
+
+@lru_cache(maxsize=64)
+def asked_before(dialogue: Dialogue) -> frozenset[str]:
+    """The keys (`question_key`) of the topics that a user of the dialogue asks about somewhere: nobody asks the same twice."""
+    asked = " ".join(match.group() for turn in dialogue.turns if turn.speaker == "user" for match in _QUESTIONS.finditer(turn.utterance)).casefold()
+    return (
+        frozenset(f"topic {one.name.partition('.')[0]}" for one in topics(dialogue.language) if one.pattern.search(asked)) if asked else frozenset()
+    )

@@ -32,11 +32,12 @@ class Manner(NamedTuple):
     """How users ask, as shares of their questions: `frame` inside another sentence ("do you know if ..."), `lead` behind words of reaction.
 
     The defaults are those of written dialogues, in the validation sets of DSTC9 (24 and 16 of 100) and DSTC11 (14 and 4); speakers say far more of
-    both (DSTC10: 44 and 74).
+    both (DSTC10: 44 and 74). `named` says whether one thing of the domain is in hand, which "this train" can mean.
     """
 
     frame: float = 0.22
     lead: float = 0.18
+    named: bool = True
 
 
 WRITTEN = Manner()
@@ -165,7 +166,7 @@ def _english(
             said = frame.replace("{}", clause)
     said = f"{before} {said}".strip()
     if entity.name is None:
-        said = _on_domain(said, snippet, rng)
+        said = _on_domain(said, snippet, manner.named, rng)
     elif reference == "name":
         said = _with(said, surface or shown(entity.name))
     elif reference == "noun":
@@ -187,14 +188,17 @@ def _with(said: str, noun: str) -> str:
     return made
 
 
-def _on_domain(said: str, snippet: Snippet, rng: Rng) -> str:
-    """The wording of a question about a whole domain: a train is no "they"."""
+_POINTS = re.compile(r"\b(?:this|that)\b")
+
+
+def _on_domain(said: str, snippet: Snippet, named: bool, rng: Rng) -> str:
+    """The wording of a question about a whole domain: a train is no "they", and no "this train" where none is `named`."""
     title = str(snippet.title).lower()
     station = ("station" in f"{title} {snippet.body}".lower() and "on the train" not in title) or "park" in title
     if station and snippet.domain == "train":
         return english.place_in(said, "the station", rng.choice(("at the station", "at the train station")))
-    places = phrases("en", "at", snippet.domain)
-    nouns = [noun for noun in phrases("en", "noun", snippet.domain) if noun != "it"]
+    places = [at for at in phrases("en", "at", snippet.domain) if named or not _POINTS.search(at)]
+    nouns = [noun for noun in phrases("en", "noun", snippet.domain) if noun != "it" and (named or not _POINTS.search(noun))]
     noun = rng.choice(nouns)
     at = rng.choice(places) if places else f"at {noun}"
     return english.place_in(said, noun, at)
