@@ -264,14 +264,15 @@ class Knowledge(DialoguePerturber):
         base = self._base(language)
         allowed = self._held(_allowed(base, self.known, self.db, language), dialogue.split)
         asked: set[tuple[Key, str]] = set()
-        left = _left(dialogue)
+        left = {gap: _left(dialogue, gap) for gap in gaps(dialogue)}
         # A comment on what the system said stays behind it, and so does an answer to what can't be asked again.
         free = [gap for gap in left if not (self.continues and _is_bound(dialogue, gap, left[gap]))]
         free = [gap for gap in free if not (self.continues and left[gap].kind == "unclear")] or free
         if not free:
             return untouched(dialogue, "no_place")
         places = spots(dialogue, names_of(base, language), free)
-        options = {spot.gap: self._options(spot, base, allowed, dialogue) for spot in places}
+        repeated = asked_before(dialogue)
+        options = {spot.gap: self._options(spot, base, allowed, dialogue, repeated) for spot in places}
         fitting = [spot for spot in places if options[spot.gap]]
         if not fitting:
             return untouched(
@@ -316,12 +317,11 @@ class Knowledge(DialoguePerturber):
         return tuple(SkippedTurn(turn.turn, "replaced_by_question") for turn in dialogue.turns[last:] if turn.speaker == "user")
 
     def _options(
-        self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], dialogue: Dialogue
+        self, spot: Spot, base: KnowledgeBase, allowed: dict[Key, tuple[Snippet, ...]], dialogue: Dialogue, repeated: frozenset[str]
     ) -> list[tuple[Entity, Snippet, bool]]:
         """What can be asked at a spot: entity, snippet, and whether another entity mentioned before answers it as well."""
         language = dialogue.language
         booked = spot.move == "book" or _is_booked(dialogue, spot.gap)
-        repeated = asked_before(dialogue)
         found = []
         others = (*spot.last, *spot.earlier)
         whole = (spot.domain, WHOLE_DOMAIN)
@@ -431,7 +431,7 @@ class Knowledge(DialoguePerturber):
         language = dialogue.language
         if not last:
             return pick(language, "closing", "*", side, rng), ()
-        left = _left(dialogue).get(spot.gap, Pending("open"))
+        left = _left(dialogue, spot.gap)
         if left.question and (self.continues or (left.kind == "question" and rng.chance(_BACK))):
             return left.question[:1].upper() + left.question[1:], left.acts
         # Where the user goes on, a new question of the system would stay without an answer.
@@ -458,11 +458,9 @@ def is_held_out(snippet: Snippet, share: float) -> bool:
     return key_number("held_out", snippet.domain, snippet.entity_id, own) < share * _FULL
 
 
-@lru_cache(maxsize=256)
-def _left(dialogue: Dialogue) -> dict[int, Pending]:
-    """What is pending at each gap of a dialogue."""
-    locator = Locator.of(dialogue)
-    return {gap: pending(dialogue.turns[gap - 1], locator, dialogue.language) if gap else Pending("open") for gap in gaps(dialogue)}
+def _left(dialogue: Dialogue, gap: int) -> Pending:
+    """What is pending at a gap of a dialogue."""
+    return pending(dialogue.turns[gap - 1], Locator.of(dialogue), dialogue.language) if gap else Pending("open")
 
 
 #: A "yes" or "no" to something that was no question, and so isn't asked again behind an answer.

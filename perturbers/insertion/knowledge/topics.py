@@ -127,7 +127,6 @@ def usable(base: KnowledgeBase, language: str, database: Database | None = None)
 _QUESTIONS = re.compile(r"[^.!?。！？]*[?？]")
 
 
-@lru_cache(maxsize=64)
 def asked_before(dialogue: Dialogue) -> frozenset[str]:
     """The keys (`question_key`) of the topics that a user of the dialogue asks about somewhere: nobody asks the same twice."""
     asked = " ".join(match.group() for turn in dialogue.turns if turn.speaker == "user" for match in _QUESTIONS.finditer(turn.utterance)).casefold()
