@@ -56,7 +56,7 @@ def test_a_question_is_asked_again_in_full_or_not_at_all(text: str, kind: str, q
     ("text", "kind", "question"),
     [
         ("好的，您的预算是多少？", "question", "您的预算是多少？"),
-        ("您好，用于购车的预算在什么范围？", "question", "您好，用于购车的预算在什么范围？"),
+        ("您好，用于购车的预算在什么范围？", "question", "用于购车的预算在什么范围？"),
         ("喜家德有素三鲜。您看可以吗？", "unclear", ""),
         ("有两家，您看哪个合适？", "unclear", ""),
         ("停车场是免费的呢。", "nothing", ""),
@@ -221,3 +221,25 @@ def test_no_question_is_asked_twice() -> None:
     for seed in range(60):
         for turn in Knowledge().perturb(source, seed).turns:
             assert not (turn.inserted and turn.knowledge and re.search(r"\bpet", turn.knowledge[0].title or "")), turn.utterance
+
+
+def test_a_train_has_nothing_on_the_train() -> None:
+    assert knowledge_english.place_in("Do they have toilets on the train?", "that train", "on board") == "Does that train have toilets?"
+    assert knowledge_english.place_in("Can I smoke there?", "the train", "on the train") == "Can I smoke on the train?"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_answer_of_our_base_gives_what_was_asked_for(language: str) -> None:
+    for entity in own_base(language).entities.values():
+        for snippet in entity.snippets:
+            said = str(snippet.body)
+            assert not re.search(r"\bour\b|\bpartner\b|本店|我们", said), said
+            if language == "en" and "wheelchair" in f"{snippet.title} {said}".lower():
+                assert "ramp" in said, "whoever asks for a ramp is not told of room"
+            if language == "zh" and ("微信" in str(snippet.title)):
+                assert "卡" in said and "现金" in said, "whoever asks for a card is told of cards"
+
+
+def test_facilities_that_the_database_lists_are_no_knowledge() -> None:
+    keys = {str(one.title) for one in own_base("zh").entities["酒店", "*"].snippets}
+    assert keys and not any(re.search(r"接机|洗衣|寄存|早餐|抽烟|无烟", title) for title in keys)

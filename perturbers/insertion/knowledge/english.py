@@ -250,7 +250,11 @@ def refer(text: str, noun: str) -> str:
 def place_in(text: str, noun: str, at: str) -> str:
     """A plain wording about a domain without places, a train say: "they" is `noun`, "there" is `at`."""
     said = _THERE.sub(at, text)
-    return refer(said, noun) if re.search(r"\bthey\b", said, re.IGNORECASE) else said
+    if not re.search(r"\bthey\b", said, re.IGNORECASE):
+        return said
+    # "Do they have toilets on the train?": what is said of the train need not say where.
+    inside = re.compile(rf" (?:on|in|at) (?:the|this|that) {re.escape(noun.split()[-1])}(?=\W*$)", re.IGNORECASE)
+    return refer(inside.sub("", said), noun)
 
 
 @lru_cache(maxsize=4)
