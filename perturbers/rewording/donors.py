@@ -20,7 +20,7 @@ from dialmill.perturbers.core.options import OptionError
 from dialmill.perturbers.core.pools import Entry, Pool, PoolFile, PoolTable, build_table
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import Locator
-from dialmill.perturbers.rewording.wordings import Analysis, Part, Wording, state_before
+from dialmill.perturbers.rewording.wordings import Analysis, Part, Wording, neighbours, state_before
 from dialmill.schemas import Dialogue, Edit
 from dialmill.schemas.dialogue import decode
 
@@ -188,7 +188,9 @@ class Donors:
         data = self._table.get(key)
         return [_known(donor) for donor in _unpack_all(data)] if data else []
 
-    def _choose(self, key: str, labels: tuple[str, ...], within: frozenset[str], greets: bool, answers: bool) -> list[_Known]:
+    def _choose(
+        self, key: str, labels: tuple[str, ...], within: frozenset[str], greets: bool, answers: bool, around: tuple[tuple[str, str], ...] | None
+    ) -> list[_Known]:
         """The donors of a key whose words fit the values and the place of a turn. Turns ask for the same again and again."""
         slots = [label.partition("*")[::2] for label in labels]
         shaped = any(shape or slot.lstrip("+").startswith(("area", "price")) for slot, shape in slots)
@@ -197,6 +199,8 @@ class Donors:
             extra = known.within - within
             if extra and not ((extra == _GREET and greets) or (extra == _FRAGMENT and answers)):
                 continue
+            if around is not None and (("fragment" in within and "fragment" not in known.within) or neighbours(known.donor.units) != around):
+                continue  # a bare answer takes no frame, and a value stands behind the same article or preposition
             if not (known.shaped or shaped) or _agree(slots, known.values):
                 found.append(known)
         return found
@@ -207,7 +211,7 @@ class Donors:
     def search(self, wording: Wording, role: str, copies: int, rng: Rng, most: int = 12) -> list[Candidate]:
         """Up to `most` donors that fit the place, from a random start on; none from a dialogue whose `fingerprint` is `copies`."""
         within = wording.within
-        donors = self._fit(wording.key, wording.labels, within, role == "first", role == "request" or "fragment" in within)
+        donors = self._fit(wording.key, wording.labels, within, role == "first", role == "request" or "fragment" in within, wording.around)
         if not donors:
             return []
         found: list[Candidate] = []

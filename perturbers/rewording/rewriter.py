@@ -21,6 +21,7 @@ from dialmill.perturbers.core.values import Locator, View
 from dialmill.perturbers.rewording import by_model, llm, telling
 from dialmill.perturbers.rewording.composed import Composing
 from dialmill.perturbers.rewording.composer import familiar
+from dialmill.perturbers.rewording.composer.english_places import OWN
 from dialmill.perturbers.rewording.composer.familiar import FamiliarPool
 from dialmill.perturbers.rewording.composer.plan import Refusal
 from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, donors_of_file, fill, fingerprint, gap_edits, opened, speaks_plainly
@@ -59,6 +60,8 @@ _OWN_MEANING = frozenset(
 )
 #: Where a wording comes from that leaves the turn's own words as they are.
 CIRCUMSTANCES = "circumstances"
+#: Domains whose words the lists of the composer have.
+_KNOWN_DOMAINS = OWN | {"booking", "general", ""}
 #: Engines that take the wording of donors.
 _DONORS = frozenset({"compose", "donors"})
 S = TypeVar("S", bound="Rewriter")
@@ -220,7 +223,13 @@ class Rewriter(Perturber):
                 found = certify(task.view, proposal.turn, "protect") or (
                     None
                     if self.engine == "llm" or proposal.origin == CIRCUMSTANCES  # whose words are those of the turn
-                    else telling.changed(turn.utterance, proposal.turn.utterance, task.view.language, not isinstance(proposal.origin, str))
+                    else telling.changed(
+                        turn.utterance,
+                        proposal.turn.utterance,
+                        task.view.language,
+                        not isinstance(proposal.origin, str),
+                        bool(turn.acts) and all(act.domain in _KNOWN_DOMAINS for act in turn.acts),
+                    )
                 )
                 if found is None:
                     return proposal

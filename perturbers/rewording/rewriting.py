@@ -15,6 +15,7 @@ from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.core.lexicon import words as word_set
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.tokens import tokens as word_tokens
+from dialmill.perturbers.rewording import remains
 from dialmill.perturbers.rewording.donors import gap_edits
 from dialmill.perturbers.rewording.wordings import Part
 from dialmill.perturbers.typing.typography import is_tokenised, tokenise
@@ -58,7 +59,7 @@ class Phrase(NamedTuple):
 
 
 def _among(unit: str, words: frozenset[str]) -> bool:
-    if unit in words:
+    if unit in words or (unit.endswith("=one]") and "one" in words):  # "can I get one": no number
         return True
     if unit[:1] != "[":
         return False
@@ -297,7 +298,11 @@ class Rewordings:
             following = units[last] if last < len(units) else ""
             others = [other for other in rule.others if other.fits(following)]
             if pleading:
-                others = [other for other in others if "please" not in other.words or "please" in rule.phrase.words]
+                others = [
+                    other for other in others if ("please" not in other.words or "please" in rule.phrase.words) and other.words[:3] != _DO_YOU_KNOW
+                ]
+            if self._language == "en" and rule.start:
+                others = _of_its_kind(others, rule.phrase, set(units[last : _sentence_end(text, parts, last)]))
             mark = _closing(text, parts, last)
             if mark is not None and any(other.mood and other.mood != text[mark] for other in others):
                 simple = opens_sentence(text, parts, first) and not _goes_on(text, parts, last, mark)
@@ -305,6 +310,50 @@ class Rewordings:
             if others:
                 start, end = parts[first].start, parts[last - 1].end
                 yield Place(start, end, tuple(others), opens and text[start].isupper(), mark)
+
+
+_DO_YOU_KNOW = ("do", "you", "know")
+#: What is looked for, so that a search may stand for a wish or a question for it, and not a fact about something; and what can be handed over.
+_SOUGHT = word_set(
+    "place places restaurant restaurants hotel hotels guesthouse guesthouses train trains taxi cab attraction attractions museum "
+    "museums park parks college "
+    "colleges theatre theater club clubs pool cinema bus buses flight flights room rooms somewhere something anything event events "
+    "movie movies house houses "
+    "apartment apartments store stores shop shops cafe cafes station stations garage church churches gallery galleries one ones option "
+    "options show shows"
+)
+_HANDED = word_set(
+    "address phone telephone number numbers postcode postcodes code reference price prices cost fee fare name names details info "
+    "information contact zip ticket "
+    "tickets id area"
+)
+_SEARCHES = frozenset(["find", "looking", "searching", "search", "know", "look", "hoping", "check"])
+_HANDING = frozenset(["have", "get", "give", "send", "provide"])
+
+
+def _of_its_kind(others: list[Phrase], phrase: Phrase, rest: set[str]) -> list[Phrase]:
+    """The phrases that do what a phrase does: no question about something becomes a search for it, nor a demand for what nobody can hand over."""
+    own = set(phrase.words)
+    if (
+        own.isdisjoint(_SEARCHES)
+        and rest.isdisjoint(_SOUGHT)
+        and not any(word[:1] == "[" and word.lstrip("[+").startswith(("type", "food", "price")) for word in rest)
+    ):
+        others = [other for other in others if _SEARCHES.isdisjoint(other.words) or ("know" in other.words[:4] and "of" not in other.words)]
+    if own.isdisjoint(_HANDING) and rest.isdisjoint(_HANDED):
+        others = [
+            other
+            for other in others
+            if _HANDING.isdisjoint(other.words) or other.words[:3] in (("do", "you", "have"), ("i", "would", "like"), ("i", "have", "to"))
+        ]
+    return others
+
+
+def _sentence_end(text: str, parts: Sequence[Part], place: int) -> int:
+    """The first part of the next sentence."""
+    while place < len(parts) and not _SENTENCE_END.search(text, parts[place - 1].end, parts[place].start):
+        place += 1
+    return place
 
 
 @lru_cache(maxsize=4096)
@@ -367,6 +416,10 @@ _LAST_STOP = re.compile(r"\s*[.。]\s*$")
 _VERBS = frozenset(["would", "want", "need", "will", "am", "also", "wanted", "prefer"])
 
 
+#: What stands for a relative clause, and never for a question that begins like one.
+_BEHIND = frozenset(["with", "in", "from", "to", "by", "on", "after"])
+
+
 class Omissions:
     """What a terse writer leaves out of a turn, looked up once and drawn anew each time.
 
@@ -380,14 +433,46 @@ class Omissions:
         self._text, self._parts, self._blank = text, parts, "" if language == "zh" else " "
         # "I am looking for ... and would like ...": who wants both is said once, and stays.
         shared = language == "en" and any(one == "and" and two in _VERBS for one, two in pairwise(units))
+        found = list(find(drops(language), text, parts, units, True, language))
+        if language == "en":
+            found = [match for match in found if self._may_go(match, units, shared)]
         #: First and last part of each phrase that may go, and what stands in its place.
         self._phrases = [
-            (first, last, style.write(rule.others[0].text, opens and text[parts[first].start].isupper()))
-            for rule, first, last, opens in find(drops(language), text, parts, units, True, language)
-            # "... and I need their postcode": what opens a second clause holds it to the first.
-            if not (language == "en" and first and units[first - 1] in ("and", "but", "or") and not rule.others[0].text)
-            if not (shared and rule.start and rule.phrase.words[0] == "i" and not rule.others[0].text)
+            (first, last, style.write(rule.others[0].text, opens and text[parts[first].start].isupper())) for rule, first, last, opens in found
         ]
+        #: The first parts of phrases that open a sentence only where the phrase before them is left out.
+        self._behind = {
+            match.first
+            for earlier, match in pairwise(found)
+            if language == "en" and match.rule.start and earlier.last == match.first and not earlier.rule.others[0].text
+            if units[earlier.last - 1] not in _BEFORE_CLAUSE
+        }
+        #: Where the sign stands that ends a sentence of which an order is left, by the first part of the phrase that may go.
+        self._marks = {
+            first: mark
+            for first, last, other in self._phrases
+            if language == "en" and not other and remains.orders(tuple(units[first:last]))
+            if (mark := _closing(text, parts, last)) is not None and text[mark] == "?"
+        }
+
+    def _may_go(self, match: Match, units: Sequence[str], shared: bool) -> bool:
+        """Whether the sentence still says what it said without an English phrase; `shared`: whether one subject has two verbs."""
+        rule, first, last, opens = match
+        instead = rule.others[0].text
+        if instead:
+            return not (opens and rule.phrase.words[0] in ("which", "that") and instead in _BEHIND)  # "Which has less traffic?"
+        if first and units[first - 1] in ("and", "but", "or"):
+            return False  # "... and I need their postcode": what opens a second clause holds it to the first
+        if not rule.start:
+            return True
+        return not (shared and rule.phrase.words[0] == "i") and self._stands(units, first, last)
+
+    def _stands(self, units: Sequence[str], first: int, last: int) -> bool:
+        """Whether the rest of the sentence stands without the phrase."""
+        text, parts = self._text, self._parts
+        end = _sentence_end(text, parts, last)
+        commas = any("," in text[parts[place - 1].end : parts[place].start] for place in range(last + 1, end))
+        return remains.stands(tuple(units[first:last]), units[last:end], commas)
 
     def draw(self, rate: float, rng: Rng) -> list[Edit]:
         """Edits that leave each out with the chance `rate`."""
@@ -395,10 +480,14 @@ class Omissions:
         #: What stands in the place of each part; None where it stays.
         instead: list[str | None] = [None] * len(parts)
         for first, last, other in self._phrases:
-            if rate == 1 or rng.chance(rate):
+            if (rate == 1 or rng.chance(rate)) and not (first in self._behind and instead[first - 1] is None):
+                bare = parts[first].unit == "a" and first > 0 and instead[first - 1] is None
                 instead[first:last] = [""] * (last - first)
                 if other:
-                    instead[first] = other
+                    instead[first] = f"a {other}" if bare and not other.startswith("accomm") else other  # "I want a restaurant"
+                if first in self._marks:
+                    mark = self._marks[first]
+                    text = f"{text[:mark]}.{text[mark + 1 :]}"
         if not any(word is not None for word in instead):
             return []
         literals = _closed_up(text, parts, instead, self._blank)
@@ -407,7 +496,7 @@ class Omissions:
         if rng.chance(_STOPLESS):
             literals[-1] = _LAST_STOP.sub("", literals[-1])
         values = [(part.start, part.end) for part in parts if part.unit[0] == "["]
-        return gap_edits(text, 0, len(text), values, literals)
+        return gap_edits(self._text, 0, len(text), values, literals)
 
 
 def _closed_up(text: str, parts: Sequence[Part], instead: Sequence[str | None], blank: str) -> list[str]:

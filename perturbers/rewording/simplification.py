@@ -53,6 +53,8 @@ class Simplification(Rewriter):
             if _near(task.text, task.view.language, proposal.turn) or (proposal.origin == "rules" and _hollow(task, proposal.turn)):
                 continue
             length = len(words(proposal.turn.utterance, task.view.language))
+            if length == 0:
+                continue
             if length <= _ENOUGH * size:
                 yield proposal
             elif length <= _MOST * size:

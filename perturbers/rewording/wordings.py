@@ -8,7 +8,7 @@ same order and the same classes mean the same; that is the key under which `dono
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import compress, pairwise
 from typing import NamedTuple
@@ -32,6 +32,8 @@ class Wording(NamedTuple):
         units: the words of the literals, lower case, with the labels in brackets in their places.
         start, end: where it stands in the utterance.
         holds: whether it says anything that another wording can be held to.
+        around: what stands before and behind each value (`neighbours`), to which another wording is held; None where the shapes of the labels tell
+            what the words around a value agree with, as in the domains whose slots are known.
     """
 
     key: str
@@ -43,6 +45,7 @@ class Wording(NamedTuple):
     start: int
     end: int
     holds: bool
+    around: tuple[tuple[str, str], ...] | None = None
 
 
 class Part(NamedTuple):
@@ -62,7 +65,7 @@ class Analysis:
         state: (domain, slot, value) of the belief state before the turn, from which acts are derived where the corpus annotates none.
     """
 
-    __slots__ = ("_language", "_sentences", "_signals", "_text", "_whole", "acts", "domains", "parts", "role")
+    __slots__ = ("_known", "_language", "_sentences", "_signals", "_text", "_whole", "acts", "domains", "parts", "role")
 
     def __init__(self, view: View, before: Turn | None, state: frozenset[tuple[str, str, str]]) -> None:
         self._text, self._language = view.turn.utterance, view.language
@@ -76,6 +79,7 @@ class Analysis:
         #: The acts whose values the text doesn't show, with those values (names apart: an "it" speaks for any of them).
         self.acts = "|".join(sorted({_act_text(act, told) for act in said}))
         self.domains = "+".join(sorted({act[1] for act in said}))
+        self._known = self._language != "en" or all(act[1] in _KNOWN for act in said)
         #: What kind of system turn it answers: "first", "request", "offer", "none", "book", "more".
         self.role = _role(before)
 
@@ -134,10 +138,41 @@ class Analysis:
             equal = equal | within
         plain = "|".join([label.partition("*")[0] for label in labels])
         key = "\t".join((self._language, acts, plain, "|".join(sorted(equal)), f"{counts[0]}{counts[1]}"))
-        return Wording(key, within, literals, labels, tuple((part.start, part.end) for part in values), tuple(units), start, end, holds)
+        places = tuple((part.start, part.end) for part in values)
+        around = None if self._known else neighbours(units)
+        return Wording(key, within, literals, labels, places, tuple(units), start, end, holds, around)
 
 
 _SLOT = re.compile(r"[+~]?([^*=#&]*)")
+#: Domains whose slots have shapes (`_label`), and acts of none.
+_KNOWN = frozenset(["hotel", "restaurant", "attraction", "train", "taxi", "bus", "hospital", "police", "booking", "general", ""])
+#: Words before a value that stand for one another, and those behind it that are no part of what it belongs to.
+_SAME_BEFORE = {
+    word: group[0] for group in (("a", "an"), ("the", "this", "that"), ("these", "those"), ("some", "any"), ("in", "at", "for")) for word in group
+}
+_APART = word_set(
+    "in at on to from for near by of with around and or but please is are was will would be there here it i you we they he she so if "
+    "that which who when what how "
+    "going do does can could should my the a thanks thank"
+)
+
+
+def neighbours(units: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """What stands before and behind each value, as far as the value's form depends on it: "the", "[" for another value, "" for nothing."""
+    found = []
+    for place, unit in enumerate(units):
+        if unit[0] == "[":
+            before = units[place - 1] if place else ""
+            behind = units[place + 1] if place + 1 < len(units) else ""
+            found.append(
+                (
+                    before[:1] if before[:1] == "[" else _SAME_BEFORE.get(before, before),
+                    "" if behind in _APART else behind[:1] if behind[:1] == "[" else behind,
+                )
+            )
+    return tuple(found)
+
+
 #: What parts sentences, between two words.
 _BREAKS = {"en": re.compile(r"[.?!]"), "zh": re.compile(r"[。？！?!，,；]")}
 

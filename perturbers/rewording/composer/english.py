@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from dialmill.perturbers.core.rng import Rng
+from dialmill.perturbers.rewording.awaited import awaited, proposed
 from dialmill.perturbers.rewording.composer.bank import Speaker
 from dialmill.perturbers.rewording.composer.english_phrases import Draft, Part, Sentence
 from dialmill.perturbers.rewording.composer.english_places import OWN, Place
 from dialmill.perturbers.rewording.composer.english_plan import plan
+from dialmill.perturbers.rewording.composer.english_source import labelled
 from dialmill.perturbers.rewording.composer.english_styles import keywords, wordy
 from dialmill.perturbers.rewording.composer.english_text import written
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Plan, Refusal
@@ -106,14 +108,14 @@ def _plain(turn: Draft, kinds: set[str]) -> list[str] | None:
         elif ends and _NO.match(turn.text) and _declines(turn) and _asks_for_yes(turn):
             made += ["nofull", "thankend"]
         else:
-            made.append("thankend" if ends else "thankmeh" if turn.plan.failed else "thank")
+            made.append("thankend" if ends else "thankmeh" if turn.plan.failed and "yes" not in kinds else "thank")
         return made + (["bye"] if "bye" in kinds else [])
     if "bye" in kinds:
         return [*made, *(["thankend"] if ends else []), "bye"]
     if "no" in kinds and _UNFIT.search(" ".join(turn.context.view.units.names)):
         return [*made, "unfit"]
     if "yes" in kinds:
-        return [*made, "yesfull"]
+        return [*made, "yes" if _states_fact(turn) else "yesfull"]
     if "end" in kinds:
         return [*made, "end"]
     return [*made, "nofull"] if ends else (made or None)
@@ -247,6 +249,12 @@ def _closing(turn: Draft, kinds: set[str]) -> list[Sentence] | None:
     return None if bye is None else made + bye
 
 
+def _states_fact(turn: Draft) -> bool:
+    """Whether a yes says that something is so, and not that it be done."""
+    before = turn.context.before
+    return before is not None and not labelled(before) and proposed(before.utterance) != "offer"
+
+
 def _asks_for_yes(turn: Draft) -> bool:
     """Whether the turn before ends with a question that a "no" at the beginning answers: "Shall I book it?" "No thanks, that's all."."""
     before = turn.context.before
@@ -256,7 +264,11 @@ def _asks_for_yes(turn: Draft) -> bool:
 def _declines(turn: Draft) -> bool:
     """Whether a "no" answers an offer, and not the question whether there is more."""
     before = turn.context.before
-    return before is not None and all(act.act not in ("reqmore", "req_more") for act in before.acts)
+    if before is None:
+        return False
+    if not labelled(before):
+        return awaited(before.utterance) != "more"
+    return all(act.act not in ("reqmore", "req_more") for act in before.acts)
 
 
 def add_intent(turn: Draft, item: Item, tag: str, made: list[Sentence]) -> bool:

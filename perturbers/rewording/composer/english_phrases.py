@@ -315,7 +315,7 @@ class Draft:
             facts |= {"att"}
         if place.name in _TIMES and _ABOUT.search(self.text[max(0, item.start - 12) : item.start]):
             facts |= {"abt"}
-        if place.domain in ("@city", "@place") and item.shown:
+        if place.domain in ("@city", "@place", "@spot") and item.shown:
             near = _NEAR.search(self.text[max(0, item.start - 24) : item.start])
             facts |= {"near " + near[1].lower()} if near else frozenset()
         needs = _SHAPES.get(place.name)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dialmill.perturbers.core.lexicon import rows
+from dialmill.perturbers.core.lexicon import words as word_set
 
 
 @lru_cache(maxsize=1)
@@ -39,12 +40,20 @@ class Place(NamedTuple):
 #: The domains that the bank words by slots of its own.
 STAY = frozenset({"hotel", "restaurant", "attraction"})
 OWN = frozenset({"hotel", "restaurant", "attraction", "train", "taxi"})
+#: Services that look for places or book something there.
+BOOKED = word_set(
+    "restaurants hotels events homes travel services rentalcars movies flights buses trains ridesharing calendar doctors dentists salons cinema"
+)
 _NUMBERED = re.compile(r"_\d+$")
 
 
 def family(domain: str) -> str:
     """A service without its number: "hotels_4" is "hotels"."""
     return _NUMBERED.sub("", domain)
+
+
+#: A service that books nothing, and shows no places, is told a town or a day as such (weather).
+_NEUTRAL = {"@city": "@spot", "@date": "@when"}
 
 
 @lru_cache(maxsize=4096)
@@ -57,5 +66,5 @@ def place_of(domain: str, slot: str, asked: bool = False) -> Place | None:
         for name in ("?" + slot, slot) if asked else (slot,):
             found = table.get((service, name))
             if found:
-                return Place(*found)
+                return Place(_NEUTRAL.get(found[0], found[0]) if family(domain) not in BOOKED else found[0], found[1])
     return None

@@ -10,8 +10,9 @@ import re
 
 from dialmill.perturbers.core.surfaces import kind_of
 from dialmill.perturbers.core.values import Located
+from dialmill.perturbers.rewording.awaited import awaited, proposed
 from dialmill.perturbers.rewording.composer.english_places import OWN, STAY, Place, place_of, words_for
-from dialmill.perturbers.rewording.composer.english_source import beyond, failed, misplaced, offered_value, unaccounted
+from dialmill.perturbers.rewording.composer.english_source import beside_replies, beyond, failed, labelled, misplaced, offered_value, unaccounted
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan, Refusal
 from dialmill.schemas import Act, Turn
 from dialmill.schemas.dialogue import GUARDED
@@ -37,9 +38,9 @@ _YES = frozenset(["yes", "yeah", "yep", "yup", "yea", "sure", "absolutely", "def
 _ACCEPTS = re.compile(
     r"(?:(?:okay|ok|great|oh|well|thanks|sure|i think|i guess|i believe) )*(?:that|it|this)(?: one| place| train)? "
     r"(?:(?:would|will|should|ll|d|might|could|can) (?:do|work|suit)\b"
-    r"|(?:(?:would|will|should|ll|d|might) be|sounds|works|is) (?:just |really |very |quite )?"
+    r"|(?:(?:would|will|should|ll|d|might) be|sounds?|works|is) (?:just |really |very |quite )?"
     r"(?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|helpful|ideal|for me)\b)"
-    r"|(?:sounds|works) (?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|for me)\b"
+    r"|(?:sounds?|works) (?:great|good|fine|perfect|wonderful|lovely|nice|excellent|awesome|amazing|fantastic|okay|ok|for me)\b"
 )
 _SURE_YES = frozenset(["yes", "yeah", "yep", "yup", "yea", "absolutely", "definitely"])
 _NO = frozenset(["no", "nope", "nah"])
@@ -189,6 +190,11 @@ def plan(context: Context) -> Plan | Refusal:
         return Refusal("unlabelled: request")
     if any(item.kind == "request" for item in settled) and "?" not in turn.utterance and (_ALL_SAID.search(text) or _THANKED.search(text)):
         return Refusal("unlabelled: all")
+    if not turn.acts and all(item.kind in _CONTENTLESS | {"right", "select"} for item in settled):
+        # No label says that this is all: the words must.
+        beside = beside_replies([item.kind for item in settled], names)
+        if beside is not None:
+            return Refusal(f"unlabelled: {beside}")
     unmeant = _unmeant(settled, names, text)
     if unmeant is not None:
         return unmeant
@@ -420,16 +426,27 @@ def _reply(context: Context, items: list[Item], names: list[str], asks: bool) ->
             return [Item("end")]
         if context.before is None:
             return Refusal("unlabelled: no")
+        if not kinds and not labelled(context.before) and awaited(context.before.utterance) == "more":
+            return [Item("end")]  # "Anything else?" "No."
         return [] if "dontcare" in kinds else [Item("no")]
     if kinds & {"yes", "right", "select"}:
         return []
     if not refuses and context.before is not None and _ACCEPTS.match(" ".join(names)):
-        return [Item("yes" if asks else "ack")]
+        return [Item(_agreement(context, "select") if asks else "ack")]
     if asks and first not in _YES and not _SURE_YES.isdisjoint(names[1:4]):
-        return [Item("yes")]
+        return [Item(_agreement(context))]
     if first in _YES:
-        return [Item("yes" if first in _SURE_YES or (asks and not content) else "ack")]
+        return [Item(_agreement(context) if first in _SURE_YES or (asks and not content) else "ack")]
     return [Item("ack")] if first in _ACKS and context.before is not None else []
+
+
+def _agreement(context: Context, other: str = "yes") -> str:
+    """What a yes is where no label of the system turn before tells: a "right" to what was repeated; `other` where nothing was offered either."""
+    before = context.before
+    if before is None or labelled(before):
+        return "yes"
+    kind = proposed(before.utterance)
+    return "right" if kind == "check" else "yes" if kind == "offer" else other
 
 
 def _booking_words(context: Context, items: list[Item], made: list[Item], text: str, offered: bool) -> list[Item] | Refusal:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from dialmill.perturbers.core.lexicon import words as word_set
 from dialmill.perturbers.core.values import VALUE_CLASSES, Located
+from dialmill.perturbers.rewording.awaited import fails
 from dialmill.perturbers.rewording.composer.english_places import OWN, family, place_of, words_for
 from dialmill.perturbers.rewording.composer.plan import Context, Item
 from dialmill.schemas import Turn
@@ -49,7 +51,41 @@ _WORD = re.compile(r"\w+")
 
 def failed(before: Turn | None) -> bool:
     """Whether a system turn says that nothing was found, or that a booking failed."""
-    return before is not None and any(act.act in ("nooffer", "nobook", "notify failure", "notify_failure") for act in before.acts)
+    if before is None:
+        return False
+    acts = {act.act for act in before.acts}
+    return bool(acts & {"nooffer", "nobook", "notify failure", "notify_failure"}) or (acts <= _SAYS_NO_MORE and fails(before.utterance))
+
+
+#: Acts of a system turn that say what it offers, confirms or asks for: its words need not be read for that.
+_TELLING = word_set(
+    "offerbook offerbooked offer_intent offer confirm recommend select reqmore req_more nooffer nobook book notify_success notify_failure welcome"
+)
+
+
+def labelled(before: Turn | None) -> bool:
+    """Whether a system turn's acts say what a yes or a no to it means."""
+    return before is not None and not _TELLING.isdisjoint(act.act.replace(" ", "_") for act in before.acts)
+
+
+#: Acts of a system turn that leave it to the words whether anything was found.
+_SAYS_NO_MORE = frozenset(["request", "reqmore", "req more", "req_more", "general", "greet"])
+
+
+def beside_replies(kinds: list[str], names: list[str]) -> str | None:
+    """A word of a turn of thanks, goodbye, yes or no that none of these accounts for ("no, just book"): what it says would be lost."""
+    words = words_for()
+    known = _REPLIES.union(*(words.get(f"kind:{kind}", frozenset()) for kind in kinds))
+    if not {"ack", "yes", "right", "select"}.isdisjoint(kinds):
+        known |= words["praise"]
+    return next((name for name in names if name not in known), None)
+
+
+#: Words that say nothing in such a turn.
+_REPLIES = word_set(
+    "i i'm im m am s is it it's that that's this the a an of and but oh well then so very really for to you your me my with on be will would "
+    "can think guess believe please here hi hello hey have ve been was are re needed wanted quite at in lot lots bit again hmm um uh ah "
+)
 
 
 @lru_cache(maxsize=4096)
@@ -220,6 +256,8 @@ def _question(context: Context, items: list[Item]) -> str | None:
     """A question for a fact that no item asks for: "what time does it leave?" where the acts only book."""
     kinds = {item.kind for item in items}
     names = context.view.units.names
+    if _serves_nothing(context, items, kinds):
+        return "unlabelled: question"
     if "?" not in context.view.turn.utterance or context.first or kinds & {"request", "recommend", "alts", "goal", "about"}:
         return None
     searches = "inform" in kinds
@@ -229,6 +267,25 @@ def _question(context: Context, items: list[Item]) -> str | None:
         if asks and following != "about":
             return f"unlabelled: {name}"
     return None
+
+
+#: How somebody begins who asks for something that a service knows.
+_ASKS = re.compile(
+    r"\s*(?:(?:hi|hello|hey|ok|okay|so|and|well|also|great|thanks|please|yes|no) )*(?:what|which|where|when|how|who|why|whats|is|are"
+    r"|does|do|will|has|have|tell|show|give|find|get|need|directions|route)\b",
+    re.IGNORECASE,
+)
+
+
+def _serves_nothing(context: Context, items: list[Item], kinds: set[str]) -> bool:
+    """Whether a turn asks a service for what no label says: its slots alone would be no question any more ("the weather for this week")."""
+    if (
+        "inform" not in kinds
+        or kinds & {"request", "goal", "check", "intent", "about", "recommend", "alts", "book"}
+        or any(item.domain in OWN for item in items)
+    ):
+        return False
+    return context.first or _ASKS.match(" ".join(context.view.units.names)) is not None
 
 
 def _loose(context: Context, items: list[Item], places: list[tuple[int, int]], known: frozenset[str]) -> str | None:

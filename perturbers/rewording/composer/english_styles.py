@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dialmill.perturbers.rewording.composer.english_phrases import FINITE, Draft, Sentence
-from dialmill.perturbers.rewording.composer.english_places import OWN, Place
+from dialmill.perturbers.rewording.composer.english_places import BOOKED, OWN, Place, family
 
 
 def keywords(turn: Draft) -> list[Sentence] | None:
@@ -159,7 +159,9 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
         told = [item.domain for item in turn.plan.items if item.kind in ("inform", "intent", "goal")]
         domain = told[0] if told else informs[0].place.domain
         first = "first" if turn.context.first else ""
-        circumstance = turn.pick("circ", Place(domain if domain in OWN else "*", ""), "", first)
+        circumstance = (
+            None if domain not in OWN and family(domain) not in BOOKED else turn.pick("circ", Place(domain if domain in OWN else "*", ""), "", first)
+        )
         if circumstance is not None:
             opening = 0
             while opening < len(made) - 1 and not made[opening].slots and len(made[opening].text) < 30:
@@ -187,6 +189,8 @@ def _reason(turn: Draft, sentence: Sentence) -> str | None:
     part = sentence.slots[-1]
     if part.place.slot == "name" and turn.offered_name(part):
         return None  # who takes what was offered heard of it just now
+    if part.place.slot == "food" and part.surface.lower() in _DIETS:
+        return None  # a rule to eat by is no taste
     facility = part.place.slot in ("internet", "parking")
     informs = part.item.kind == "inform" or facility
     told = part.item.value if informs else ""
@@ -197,4 +201,5 @@ def _reason(turn: Draft, sentence: Sentence) -> str | None:
     return turn.take(options)
 
 
+_DIETS = frozenset(["halal", "kosher", "vegetarian", "vegan", "gluten free", "gluten-free"])
 _POINTS = re.compile(r"\b(?:it|that|that's|that'll|them|those|this)\b", re.IGNORECASE)

@@ -16,7 +16,10 @@ _ON = re.compile(r"\b(on|On|at|At|the|The)~ (\S)")
 _VOWEL = re.compile(r"(?!eu|one\b|once\b|uni|use)[aeiou]|8|11\b|18\b|hour", re.IGNORECASE)
 #: Dates that take no "on", and those that take "the".
 _RELATIVE = re.compile(r"(?:to(?:day|night|morrow)|later|next|this|coming|day after|the|in|on|now)\b")
-_ORDINAL = re.compile(r"\d{1,2}(?:st|nd|rd|th)\b(?! (?:of )?[a-z]+ \d)|first |second ")
+_ORDINAL = re.compile(
+    r"\d{1,2}(?:st|nd|rd|th)\b(?! (?:of )?[a-z]+ \d)|first |second |(?:next|last|coming|following) (?:few|couple|several|\w+ (?:days"
+    r"|weeks|hours|months))\b"
+)
 
 
 def written(turn: Draft, sentences: list[Sentence]) -> Composed | Refusal:
@@ -81,7 +84,7 @@ def _determined(match: re.Match[str], surfaces: dict[str, str]) -> str:
         keep = _ORDINAL.match(surface) is not None
     elif word == "on":
         keep = _RELATIVE.match(surface) is None or _ORDINAL.match(surface.removeprefix("the ")) is not None
-        if keep and _ORDINAL.match(surface):  # "the 3rd" has its article
+        if keep and _ORDINAL.match(surface) and not surface.startswith(("next", "last", "coming", "following")):  # "the 3rd" has its article
             return f"{match[1]} the {match[2]}"
     else:
         keep = _OWN_PREPOSITION.match(surface) is None
