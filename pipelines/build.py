@@ -44,7 +44,7 @@ from dialmill.pipelines.stages.check_records import CheckRecords
 from dialmill.pipelines.stages.choose_few_shot import ChooseFewShot
 from dialmill.pipelines.stages.difficulty import MeasureDifficulty
 from dialmill.pipelines.stages.insert_turns import InsertTurns
-from dialmill.pipelines.stages.join_tokens import JoinTokens
+from dialmill.pipelines.stages.join_tokens import JOINED, JoinTokens
 from dialmill.pipelines.stages.logs import GatherNames, JoinLogs
 from dialmill.pipelines.stages.overlap import CompareBand, SignRecords
 from dialmill.pipelines.stages.perturb import Perturb
@@ -309,6 +309,7 @@ def run(job: Job, beam_options: Sequence[str] = (), quiet: bool = True, plain: b
             raise DialmillError("\n".join(sorted(counters.faults)))
         counters.check()
         _check_readable(job, counters)
+        _check_settings(job.recipe, layout, counters)
         _check_useful(job, counters)
         outputs = _finish_files(job, output.temporary, counters) + _audio_files(job, output.temporary)
         exported = _export(job, output.temporary, beam_options, plain)
@@ -376,6 +377,16 @@ def _check_readable(job: Job, counters: Counters) -> None:
         )
 
 
+def _check_settings(recipe: Recipe, layout: Layout, counters: Counters) -> None:
+    """A setting that the input leaves without effect is as wrong as one that the others do."""
+    idle = list(layout.without_effect(recipe))
+    if not counters.notes.get(JOINED):
+        idle.append(("typography", "no record of the input is of a text that a tokeniser pulled apart, in a language of which we know how"))
+    for name, why in idle:
+        if name in recipe.given:
+            raise UsageError(f"{name} has no effect: {why}")
+
+
 #: Reasons that are no property of a record but of the run: an engine that is broken, a fault of ours.
 _FAILURES = ("perturber_failed", "invalid_record", "asr_failed", "tts_failed", "audio_too_short", "no_speech_engine")
 
@@ -403,6 +414,8 @@ def _check_useful(job: Job, counters: Counters) -> None:
     empty = empty_suites(job, counters)
     made = [suite for suite in job.recipe.suites if suite != STANDARD]
     reasons = {reason for suite in made for reason in counters.stage(suite).rejected}
+    if STANDARD in empty and not made:
+        raise DialmillError(f"nothing would be made: suite {STANDARD}: {empty[STANDARD]}")
     # Where failures alone emptied the suites, max_failures allows it.
     if made and all(suite in empty for suite in made) and not reasons <= set(_FAILURES):
         told = "; ".join(f"suite {suite}: {empty[suite]}" for suite in made)

@@ -77,6 +77,9 @@ def parse(text: str) -> Suite:
             key, equals, value = item.partition("=")
             if not equals:
                 raise OptionError(f"{text!r}: expected option=value, found {item!r}")
+            if options.get(key.strip(), value.strip()) != value.strip():
+                told = f"{key.strip()} is set twice, to {options[key.strip()]} and to {value.strip()}"
+                raise OptionError(f"{text!r}: {name.strip()}: {told}, of which one has no effect")
             if key.strip() == "name":
                 suite = value.strip()
             else:

@@ -25,13 +25,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="a suite: PERTURBER:OPTION=VALUE,..., such as 'typos:rate=0.1'; '+' chains perturbers; repeat it for more suites",
     )
-    parser.add_argument("--variants", type=int, default=1, metavar="N", help="variants of each dialogue in each suite (default 1)")
+    parser.add_argument("--variants", type=int, metavar="N", help="variants of each dialogue in each suite (default 1)")
 
 
 def run(options: argparse.Namespace, beam_options: list[str]) -> int:
     """Runs the command and returns its exit code."""
     chains = chains_of(options.chains)
-    fixed = {"suites": [STANDARD, *chains], "perturbations": chains, "variants": options.variants}
+    fixed = {"suites": [STANDARD, *chains], "perturbations": chains} | ({} if options.variants is None else {"variants": options.variants})
     recipe = benchmarks.load_recipe("perturb", options.recipe, settings(options), fixed)
     return run_recipe(options, recipe, beam_options)
 

@@ -7,6 +7,7 @@ import os
 import sys
 
 from dialmill.pipelines.cli.options import add_output_options, check_file, fields, seed, write_json
+from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.core.terminal import printable
 from dialmill.pipelines.runners import dataflow
@@ -82,6 +83,8 @@ def run_recipe(options: argparse.Namespace, recipe: Recipe, beam_options: list[s
     """
     from dialmill.pipelines import build
 
+    if options.dry_run and options.json_file is not None:
+        raise UsageError("--json has no effect with --dry-run, which makes nothing whose result could be written")
     check_file(options.json_file)
     if options.max_unpacked is not None:
         os.environ[archives.VARIABLE] = str(options.max_unpacked)  # workers in other processes inherit it

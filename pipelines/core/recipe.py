@@ -30,6 +30,8 @@ _FORMER_BASELINES = ("tracker", "classifier")
 #: The perturbers whose engine llm takes an instruction.
 _PROMPTED = (*REWRITERS, "knowledge")
 _STAGES = ("read", "filter", "split", "few_shot", "test_hard")
+#: Keys that commands set by options of their own, with these.
+_TOLD_BY = {"suites": "--with", "perturbations": "--with", "variants": "--variants"}
 #: How many dialogues at most.
 Size = Annotated[int, Meta(ge=0)]
 Splits = Literal["auto", "official", "hash", "keep"]
@@ -44,6 +46,8 @@ class Recipe:
     """
 
     benchmark: str = state()
+    #: The keys, and entries of keys ("train_size.hotel"), that the user set to something else than they were.
+    given: tuple[str, ...] = state(default=(), compare=False, repr=False, kw_only=True)
     simulated: Annotated[
         list[str], Meta(description="simulated corpora read besides the input (pipelines/sources/simulated/NAME.json)", examples=[["reminder"]])
     ] = field(default_factory=list)
@@ -392,20 +396,30 @@ class Recipe:
         for name in self.prompts:
             if not any(link.name == name and getattr(link, "engine", "") == "llm" for link in links):
                 yield f"prompts.{name}", f"no suite has {name} with engine=llm"
-        if self.splits != "keep" and self.train_size is self.valid_size is self.test_size is None:
-            for key in ("group_by", "proportional"):
-                yield key, "no size is set (train_size, valid_size, test_size)"
         if "offensive" not in self.clean:
             yield "offensive_model", "clean doesn't name offensive"
         if not self.offensive_model:
             yield "offensive_threshold", "no offensive_model is named"
+        yield from self._sizes_without_effect()
         yield from self._entries_without_effect(given)
+
+    def _sizes_without_effect(self) -> Iterator[tuple[str, str]]:
+        """What says how large splits are, beside what says it as well."""
+        if self.proportional:
+            yield "fractions", "proportional=true divides what there is by train_size and test_size; set proportional=false"
+        if self.group_by == "none":
+            for key in ("train_size", "valid_size", "test_size"):
+                if isinstance(getattr(self, key), dict):
+                    yield key, f"it names groups, and group_by is none; set group_by=domain, or {key}=N for all dialogues together"
+        if self.splits != "keep" and self.train_size is self.valid_size is self.test_size is None:
+            for key in ("group_by", "proportional"):
+                yield key, "no size is set (train_size, valid_size, test_size)"
 
     def _entries_without_effect(self, given: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
         """Entries of suites that aren't made, and domains that a suite takes none of."""
         made = ("standard", *self.suites)
         for key in ("perturbations", "suite_variants", "suite_domains"):
-            for entry in given.get(key, ()):
+            for entry in sorted(given.get(key, ())):
                 suite = entry.rpartition(".")[0] if key == "suite_variants" else entry
                 if suite not in made:
                     yield f"{key}.{entry}", f"the suite {suite!r} is not made; suites is {','.join(self.suites)}"
@@ -423,7 +437,7 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the manifest."""
-        return dataclasses.asdict(self)
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "given"}
 
 
 def known_keys(kind: type[Recipe] = Recipe) -> list[str]:
@@ -455,20 +469,36 @@ def load(
     given: dict[str, set[str]] = {}
     if file is not None:
         _add_file(values, given, file, benchmark, kind)
+    from_file, whole = set(given), set()
+    said: dict[str, str] = {}
     for setting in settings:
-        _add_setting(values, given, setting)
-    typed = _typed({**values, **(fixed or {})}, kind)
+        key, inner, value = _parts(setting)
+        if said.setdefault(f"{key}.{inner}", value) != value:
+            raise UsageError(f"{key}{inner and '.'}{inner} is set twice, to {said[f'{key}.{inner}']} and to {value}, of which one has no effect")
+        _add_setting(values, given, key, inner, value)
+        whole |= set() if inner else {key}
+    typed = _typed(values, kind)
+    for key, value in (fixed or {}).items():
+        if key in given and typed.get(key, value) != value != getattr(before, key):
+            raise UsageError(f"{key} has no effect: {_TOLD_BY.get(key, 'an option')} of this command says it")
+    typed |= _typed(fixed or {}, kind)
+    # Of a mapping that is given whole each new entry counts as set; not of a file of which the command line takes fewer suites.
+    for key in whole if "suites" in whole or "suites" in (fixed or {}) else whole | from_file:
+        if isinstance(typed.get(key), dict):
+            known = getattr(before, key)
+            given[key] |= {name for name, value in typed[key].items() if not isinstance(known, dict) or known.get(name) != value}
     suites = ("standard", *typed.get("suites", before.suites))
     for key in ("suite_variants", "suite_domains"):
-        # Entries of suites that this recipe doesn't make drop out, but for those that were asked for on the command line.
+        # Entries of suites that this recipe doesn't make drop out, but for those that were asked for.
         kept = {name for name in typed.get(key, {}) if (name.rpartition(".")[0] if key == "suite_variants" else name) in suites}
         typed[key] = {name: value for name, value in typed.get(key, {}).items() if name in kept | given.get(key, set())}
     made = kind(benchmark=benchmark, **typed)
+    changed = {key for key in given if getattr(made, key) != getattr(before, key)}
     for name, why in made.without_effect(given):
-        key = name.partition(".")[0]
-        if key in given and getattr(made, key) != getattr(before, key):
+        if name.partition(".")[0] in changed:
             raise UsageError(f"{name} has no effect: {why}")
-    return made
+    entries = (f"{key}.{entry}" for key in changed for entry in given[key])
+    return dataclasses.replace(made, given=tuple(sorted((*changed, *entries))))
 
 
 def _add_file(values: dict[str, Any], given: dict[str, set[str]], file: str, benchmark: str, kind: type[Recipe]) -> None:
@@ -493,12 +523,17 @@ def _add_file(values: dict[str, Any], given: dict[str, set[str]], file: str, ben
         values[key] = {**values[key], **value} if isinstance(value, dict) and isinstance(values.get(key), dict) else value
 
 
-def _add_setting(values: dict[str, Any], given: dict[str, set[str]], setting: str) -> None:
-    """Adds the text of a ``--set``."""
+def _parts(setting: str) -> tuple[str, str, str]:
+    """The key, the entry of it or "", and the value in the text of a ``--set``."""
     key, equals, value = setting.partition("=")
     if not equals:
         raise UsageError(f"--set expects key=value, found {setting!r}")
     key, _, inner = key.strip().partition(".")
+    return key, inner, value
+
+
+def _add_setting(values: dict[str, Any], given: dict[str, set[str]], key: str, inner: str, value: str) -> None:
+    """Adds what a ``--set`` sets."""
     given.setdefault(key, set()).update({inner} - {""})
     if inner:
         # A size that was one number for all groups becomes one of each group that is named.

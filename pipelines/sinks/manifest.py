@@ -15,6 +15,7 @@ from dialmill.pipelines.core.counters import SHORTFALL, Counters
 from dialmill.pipelines.core.subsets import tells_hard
 from dialmill.pipelines.sinks.shortfalls import empty_parts, refusals
 from dialmill.pipelines.stages import difficulty, hard, losses
+from dialmill.pipelines.stages.join_tokens import JOINED
 from dialmill.pipelines.stages.split import Layout
 from dialmill.pipelines.stages.word_errors import report
 from dialmill.schemas.version import RECORD, VERSION
@@ -126,7 +127,7 @@ _ABSENT, _SHORT = "listed_but_absent", "pool_short"
 _VALUES, _LOCATED = "slot_values", "slot_values_located"
 #: Messages of logs whose links are known, those of them that are predicted to answer the same message, and one of the same conversation.
 _LINKED, _FOUND, _NEAR = "links_known", "links_known_found", "links_known_near"
-_OWN = (_ABSENT, _SHORT, _VALUES, _LOCATED, _LINKED, _FOUND, _NEAR)
+_OWN = (_ABSENT, _SHORT, _VALUES, _LOCATED, _LINKED, _FOUND, _NEAR, JOINED)
 
 
 def linked(notes: Mapping[str, int]) -> str:

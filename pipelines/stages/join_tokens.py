@@ -13,6 +13,9 @@ from dialmill.pipelines.stages.items import DialogueRecords
 from dialmill.schemas import Dialogue
 from dialmill.schemas.arrow import Params
 
+#: The note of how many dialogues were pulled apart.
+JOINED = "dialogues_joined"
+
 
 class JoinTokens(Stage):
     """The dialogue and all of its records with signs and clitics joined to their words, in every suite alike.
@@ -31,6 +34,8 @@ class JoinTokens(Stage):
             return
         source = self._joined(element.source)
         records = tuple(source if one is element.source else self._joined(one) for one in element.records)
+        if any(turn.utterance != before.utterance for turn, before in zip(source.turns, element.source.turns, strict=True)):
+            self.counters.note(JOINED)
         yield "main", replace(element, source=source, records=records)
 
     def _joined(self, dialogue: Dialogue) -> Dialogue:

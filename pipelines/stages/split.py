@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import nlargest, nsmallest
 from typing import Any
 
@@ -38,6 +38,7 @@ class Fact(msgspec.Struct, array_like=True, frozen=True):
     test_only: bool = False
     #: Where it stands in the sample of a limited run.
     sample: int = 0
+    domains: tuple[str, ...] = ()
 
     @property
     def place(self) -> tuple[int, str]:
@@ -60,6 +61,26 @@ class Layout(msgspec.Struct):
     train_sizes: dict[str, int] = {}
     #: The last dialogue of a limited run's sample; None takes all.
     limit: tuple[int, str] | None = None
+    #: The domains that dialogues have.
+    domains: list[str] = []
+
+    def without_effect(self, recipe: Recipe) -> Iterator[tuple[str, str]]:
+        """The keys, and entries of keys, that change nothing given what the input holds, each with the reason."""
+        if self.mode == "official":
+            for key in ("fractions", "proportional"):
+                yield key, "the input has official lists of its splits, which are followed; set splits=hash"
+        if self.mode == "hash" and recipe.proportional:
+            yield "valid_size", "proportional=true divides what there is into train and test alone; set proportional=false"
+        if recipe.few_shot and not any(self.train_sizes.values()):
+            yield "few_shot", "no dialogue is in the training split, of which it would be a part"
+        for key in ("train_size", "valid_size", "test_size"):
+            groups = getattr(recipe, key)
+            for name in groups if isinstance(groups, dict) else ():
+                if name not in self.train_sizes:
+                    yield f"{key}.{name}", f"no dialogue is of the group {name!r}; the groups are {', '.join(sorted(self.train_sizes)) or 'none'}"
+        if not self.domains:
+            for key in ("domains", "group_by", "suite_domains"):
+                yield key, "the dialogues that are left say nothing of their domains"
 
     def assign(self, fact: Fact, recipe: Recipe) -> tuple[Split | None, str]:
         """The split of a dialogue, or None with the reason."""
@@ -114,7 +135,7 @@ def fact_of(dialogue: Dialogue, recipe: Recipe, seed: int, session: str = "") ->
     rank = key_number(seed, "split", plain_words(session) or fingerprint(dialogue))
     sample = key_number(seed, "limit", dialogue.source, dialogue.source_id) if recipe.limit else 0
     test_only = recipe.test_only(dialogue.domains)
-    return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id, test_only=test_only, sample=sample)
+    return Fact(dialogue.source, group, dialogue.split, rank, dialogue.source_id, None, test_only, sample, tuple(dialogue.domains))
 
 
 def by_fraction(rank: int, fractions: dict[str, float]) -> Split:
@@ -136,7 +157,7 @@ class SplitPlanner:
 
     def create(self) -> dict[str, Any]:
         """An empty accumulator."""
-        return {"have": {}, "named": {}, "counts": {}, "low": {}, "sample": []}
+        return {"have": {}, "named": {}, "counts": {}, "low": {}, "sample": [], "domains": []}
 
     def add(self, state: dict[str, Any], item: tuple[str, bytes]) -> dict[str, Any]:
         """Adds one fact, or the name of a split whose listed dialogue is absent."""
@@ -149,6 +170,7 @@ class SplitPlanner:
         fact = msgspec.msgpack.decode(data, type=Fact)
         if self.recipe.limit:
             self._sample(state, [(fact.sample, fact.source_id)])
+        state["domains"] = sorted({*state["domains"], *fact.domains})
         have = state["have"].setdefault(fact.source, {})
         have[fact.official or ""] = have.get(fact.official or "", 0) + 1
         place = fact.place
@@ -196,6 +218,7 @@ class SplitPlanner:
                     mine = merged[outer].setdefault(group, {})
                     for name, number in counts.items():
                         mine[name] = mine.get(name, 0) + number
+            merged["domains"] = sorted({*merged["domains"], *state["domains"]})
             self._sample(merged, [tuple(place) for place in state["sample"]])
             for group, kinds in state["low"].items():
                 for kind, places in kinds.items():
@@ -213,6 +236,10 @@ class SplitPlanner:
     def extract_output(self, state: dict[str, Any]) -> Layout:
         """The plan for all that was added."""
         layout = self._plan(state)
+        layout.domains = state["domains"]
+        missing = [name for name in self.recipe.domains if "domains" in self.recipe.given and name not in layout.domains]
+        if missing and layout.domains:
+            layout.warnings.append(f"domains: no dialogue that passes the filters is about {', '.join(missing)}")
         limit = self.recipe.limit
         if limit:
             sample = nsmallest(limit, state["sample"])

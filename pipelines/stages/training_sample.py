@@ -69,6 +69,9 @@ def kinds_of(recipe: Recipe, panel: Panel) -> tuple[str, ...]:
 def check(job: Job) -> None:
     """Raises `UsageError` where a recipe names baselines that the benchmark's panel doesn't have, or predictions that it doesn't take."""
     panel, name = panel_of(job.benchmark.panel), job.recipe.benchmark
+    asked = [key for key in ("hard_share", "hard_baselines") if key in job.recipe.given]
+    if not job.benchmark.panel and asked and job.recipe.hard_share:
+        raise UsageError(f"{asked[0]} has no effect: no baselines judge what is hard in {name}")
     others = [one for one in job.recipe.hard_baselines if one in BASELINE_KINDS and one not in panel.families]
     if others and job.recipe.hard_share:
         known = ", ".join(sorted(panel.families)) or "none"

@@ -15,7 +15,7 @@ from dialmill.perturbers.core.effects import Naming, Never
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.core.errors import UsageError
 
-from tests.pipelines.tools import DATA, call, corpus, manifest, records, talk
+from tests.pipelines.tools import DATA, call, corpus, manifest, plain, records, talk
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,19 @@ from tests.pipelines.tools import DATA, call, corpus, manifest, records, talk
         (["build", "noesis-advising", "--set", "pool_size=500"], "pool_size has no effect"),
         (["build", "noesis-advising", "--set", "subtasks=1", "--set", "correct=3"], "correct has no effect"),
         (["disentangle", "--set", "entangled_lines=10"], "no file shows the channel"),
+        (["perturb", "--with", "typos", "--set", "suites=standard"], "suites has no effect: --with of this command says it"),
+        (["perturb", "--with", "typos", "--variants", "2", "--set", "variants=3"], "variants has no effect: --variants of this command says it"),
+        (["build", "raddle", "--set", "fractions.test=0.5"], "fractions has no effect: proportional=true"),
+        (["build", "splits", "--set", "train_size.hotel=3"], "names groups, and group_by is none"),
+        (["build", "splits", "--set", "perturbations=noisy:typos"], "the suite 'noisy' is not made"),
+        (["build", "raddle", "--set", "suites=standard", "--set", "suite_domains=typos:hotel"], "the suite 'typos' is not made"),
+        (["build", "dstc9-track1", "--set", "suites=standard,knowledge", "--set", "label_sources=spoken:x"], "'spoken' is not made"),
+        (["build", "splits", "--limit", "5", "--set", "limit=7"], "limit is set twice, to 7 and to 5"),
+        (["perturb", "--with", "typos:rate=0.1,rate=0.3"], "rate is set twice, to 0.1 and to 0.3"),
+        (["build", "splits", "--json", "-"], "--json has no effect with --dry-run"),
+        (["build", "noesis-advising", "--set", "short_contexts=true"], "it takes effect with min_context"),
+        (["build", "noesis-advising", "--set", "partials=0", "--set", "partials_each=9"], "it takes effect with partials"),
+        (["build", "dstc9-track2", "--set", "hard_share=0.1"], "hard_baselines is empty"),
     ],
 )
 def test_what_changes_nothing_is_refused(command: list[str], why: str, tmp_path: Path) -> None:
@@ -168,3 +181,49 @@ def test_a_threshold_that_costs_much_is_named(tmp_path: Path) -> None:
     long = corpus(tmp_path / "in", dialogues)
     done = call("build", "splits", "--input", long, "--output", tmp_path / "out", "--set", "min_turns=3")
     assert done.code == 0 and "of 24 dialogues thresholds left out: 6 too_few_turns (min_turns=N takes them)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "settings", "why"),
+    [
+        ("splits", "multiwoz21", ["fractions.test=0.5"], "the input has official lists of its splits"),
+        ("splits", "multiwoz21", ["splits=hash", "group_by=domain", "test_size.hotl=3"], "no dialogue is of the group 'hotl'; the groups are"),
+        ("raddle", "multiwoz21", ["suites=standard", "splits=hash", "valid_size=5"], "into train and test alone; set proportional=false"),
+        ("splits", "transcript", ["domains=hotel"], "say nothing of their domains"),
+        ("splits", "transcript/test.txt", ["splits=keep", "few_shot=0.5"], "no dialogue is in the training split"),
+        ("splits", "risawoz", ["typography=join"], "typography has no effect"),
+        ("disentangle", "ubuntu_irc", ["hard_share=0.1"], "no baselines judge what is hard in disentangle"),
+    ],
+)
+def test_what_the_input_leaves_without_effect_is_refused(name: str, source: str, settings: list[str], why: str, tmp_path: Path) -> None:
+    quick = [] if name == "disentangle" else ["hard_share=0"]
+    with pytest.raises(UsageError, match="has no effect") as refusal:
+        plain(name, [DATA / source], tmp_path / "out", *quick, *settings)
+    assert why in str(refusal.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_domain_that_no_dialogue_is_about_is_told(tmp_path: Path) -> None:
+    made = plain("splits", [DATA / "multiwoz21"], tmp_path / "out", "hard_share=0", "domains=hotel,restuarant")
+    assert "domains: no dialogue that passes the filters is about restuarant" in made["warnings"]
+
+
+def test_the_recipe_says_how_many_variants_a_perturbed_suite_has(tmp_path: Path) -> None:
+    """--variants has no default of its own that would outweigh the recipe."""
+    words = ["perturb", "--input", DATA / "multiwoz21", "--with", "typos", "--output", tmp_path / "out", "--quiet", "--limit", "5"]
+    done = call(*words, "--set", "variants=3", "--set", "hard_share=0")
+    assert done.code == 0 and len(records(tmp_path / "out", "typos")) == 15, done.err
+
+
+def test_a_file_of_which_fewer_suites_are_taken_is_no_error(tmp_path: Path) -> None:
+    """Entries of a file count as set, unless the command line takes fewer suites of it."""
+    file = tmp_path / "r.yaml"
+    file.write_text("suites: [standard, heavy]\nperturbations: {heavy: 'typos:rate=0.6', light: 'typos:rate=0.01'}\n", "utf-8")
+    with pytest.raises(UsageError, match=r"perturbations\.light has no effect: the suite 'light' is not made"):
+        benchmarks.load_recipe("raddle", str(file))
+    assert benchmarks.load_recipe("raddle", str(file), ["suites=standard"]).suites == ["standard"]
+
+
+def test_a_run_whose_only_suite_is_empty_fails(tmp_path: Path) -> None:
+    said = call("build", "splits", "--input", DATA / "multiwoz21", "--output", tmp_path / "out", "--set", "suite_domains=standard:bus")
+    assert said.code == 1 and "nothing would be made: suite standard: the input has no dialogue about bus alone" in said.err

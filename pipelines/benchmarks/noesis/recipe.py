@@ -78,7 +78,13 @@ class SelectionRecipe(Recipe):
             extra={"unit": "turns"},
         ),
     ] = 3
-    short_contexts: Annotated[bool, Meta(description="cuts a conversation without min_context turns before an answer at its first answer")] = False
+    short_contexts: Annotated[
+        bool,
+        Meta(
+            description="cuts a conversation without min_context turns before an answer at its first answer",
+            extra={"needs": {"min_context": Except((1,), "N above 1")}},
+        ),
+    ] = False
     knowledge: Annotated[list[str], Meta(description="manual pages (files or folders) for subtask 5", examples=[["man/man1"]])] = field(
         default_factory=list
     )
@@ -207,7 +213,7 @@ class AdvisingRecipe(SelectionRecipe):
             description="partial conversations that training has of one conversation at most, so that with fewer conversations than the "
             "original's 500 it shrinks in proportion",
             examples=[50],
-            extra={"unit": "conversations"},
+            extra={"unit": "conversations", "needs": {"partials": Except((0,), "N above 0")}},
         ),
     ] = 200
     test_cuts: Annotated[
