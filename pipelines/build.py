@@ -371,7 +371,12 @@ def _check_readable(job: Job, counters: Counters) -> None:
     read = counters.stage("read")
     if read.entered and not read.out:
         reasons = ", ".join(f"{reason} {number:,}" for reason, number in sorted(read.rejected.items()))
-        formats = ", ".join(sorted({one.source for one in job.inputs}))
+        names = sorted({one.source for one in job.inputs})
+        formats = ", ".join(names)
+        expected = {reason for name in names for reason in registry.get(name).nothing_to_read}
+        if read.rejected.keys() <= expected:
+            told = f"none of the {read.entered:,} records of {formats} has anything to read ({reasons}); `dialmill validate` says what each lacks"
+            raise DialmillError(told)
         raise DialmillError(
             f"none of the {read.entered:,} records could be read as {formats} ({reasons}); is it another format? name it with --format"
         )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from dialmill.schemas.archives import too_large
 from dialmill.schemas.flow import load_yaml
-from dialmill.schemas.kinds import CORE, FileKind, by_content, by_name
+from dialmill.schemas.kinds import CORE, FileKind, Relative, by_content, by_name, related
 from dialmill.schemas.records import validate_line, validate_record, validator
 from dialmill.schemas.strict_json import JsonError, parse
 from dialmill.schemas.validator import Problem, names, show
@@ -30,6 +31,7 @@ class Report:
         count: problems found, all of them.
         problems: the first of them, at most `limit`.
         unknown: whether it could be read, but is of no kind that there is a schema for.
+        about: what it is instead, where that is known (`dialmill.schemas.kinds.Relative`); such a file is no problem.
     """
 
     path: str
@@ -39,6 +41,7 @@ class Report:
     count: int = 0
     problems: list[Problem] = field(default_factory=list)
     unknown: bool = False
+    about: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -54,6 +57,8 @@ class Report:
 
     def __str__(self) -> str:
         """For people: one line a problem, each naming the file, then what was left out."""
+        if self.about is not None:
+            return f"{self.path}: is {self.about}: no schema for this kind, not checked"
         if self.ok:
             return f"{self.path}: {self.records} records are valid ({self.schema})"
         seen: dict[str, int] = {}
@@ -72,7 +77,9 @@ class Report:
         return "\n".join(lines)
 
 
-def validate_file(path: str | Path, schema: str | None = None, limit: int = 20, kinds: Sequence[FileKind] = CORE) -> Report:
+def validate_file(
+    path: str | Path, schema: str | None = None, limit: int = 20, kinds: Sequence[FileKind] = CORE, relatives: Sequence[Relative] = ()
+) -> Report:
     """Validates any file of a known kind: JSONL of dialogues or rejects, Parquet of dialogues, manifest, release and source files, also zipped.
 
     Args:
@@ -80,6 +87,7 @@ def validate_file(path: str | Path, schema: str | None = None, limit: int = 20, 
         schema: name of a schema; told from content and name if None.
         limit: how many problems to keep in the report; all are counted.
         kinds: the kinds of files that can be told; the core's own by default, `dialmill.pipelines.benchmarks.registry.file_kinds` has all.
+        relatives: kinds that are told by what they are instead of being held to a schema.
 
     Returns:
         A report. A file that is missing, a folder, empty, cut off, binary or of no known kind is one clear problem in it.
@@ -95,18 +103,28 @@ def validate_file(path: str | Path, schema: str | None = None, limit: int = 20, 
         if path.suffix == ".parquet":
             _parquet(path, report)
         elif path.suffix in (".jsonl", ".ndjson"):
-            _lines(path, report, kinds)
+            _lines(path, report, kinds, relatives)
         elif path.suffix == ".zip":
-            _zip(path, report, kinds)
+            _zip(path, report, kinds, relatives)
         else:
-            _document(path.read_bytes(), path, report, kinds)
+            _document(path.read_bytes(), path, report, kinds, relatives)
     except OSError as error:
         report.add([Problem("", f"can't be read: {error.strerror or error}")])
     return report
 
 
-def _lines(path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
-    schema = report.schema = report.schema or _line_kind(path, kinds)
+def _lines(path: Path, report: Report, kinds: Sequence[FileKind], relatives: Sequence[Relative]) -> None:
+    if report.schema is None:
+        first = next((content for content in _contents(path) if isinstance(content, dict)), None)
+        if (about := related(relatives, first)) is not None:
+            report.about = about
+            return
+        report.schema = _line_kind(path, kinds)
+        if report.schema is None:
+            report.unknown = True
+            report.add([Problem("", f"holds lines of no known kind; name one with --schema: {', '.join(names())}", show(first))])
+            return
+    schema = report.schema
     seen: dict[str, int] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
@@ -124,16 +142,34 @@ def _twice(record: dict[str, Any], seen: dict[str, int], number: int, report: Re
         report.add([Problem("dialogue_id", f"is on line {first} already", show(record["dialogue_id"]))], line=number)
 
 
-def _line_kind(path: Path, kinds: Sequence[FileKind]) -> str:
-    """The first line that is of a known kind tells; without one, the file's name does."""
+#: Keys of our own records of which a line of any other file has none.
+_OURS = frozenset({"dialogue_id", "source_id", "turns", "lineage"})
+
+
+def _contents(path: Path) -> Iterator[Any]:
+    """What the first lines of a file hold, those that are JSON."""
     with path.open("rb") as stream:
-        for line, _ in zip(stream, range(100), strict=False):
+        for line in islice(stream, 100):
             try:
-                found = by_content(kinds, parse(line.rstrip(b"\r\n")), lines=True)
+                yield parse(line.rstrip(b"\r\n"))
             except JsonError:
                 continue
-            if found is not None:
-                return found
+
+
+def _line_kind(path: Path, kinds: Sequence[FileKind]) -> str | None:
+    """The first line that is of a known kind tells; without one, the file's name does. None where lines of objects have no key of ours, so that they
+    are somebody else's records and not damaged ones."""
+    strange = False
+    for content in _contents(path):
+        found = by_content(kinds, content, lines=True)
+        if found is not None:
+            return found
+        if not isinstance(content, dict) or content.keys() & _OURS:
+            break
+        strange = bool(content)
+    else:
+        named = by_name(kinds, path, lines=True)
+        return None if strange and named in (None, "dialogue") else named or "dialogue"
     return by_name(kinds, path, lines=True) or "dialogue"
 
 
@@ -164,7 +200,7 @@ def _parquet(path: Path, report: Report) -> None:
         report.add([Problem("", str(error))])
 
 
-def _zip(path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
+def _zip(path: Path, report: Report, kinds: Sequence[FileKind], relatives: Sequence[Relative]) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [name for name in archive.namelist() if name.endswith(".json") and not name.startswith("__MACOSX")]
@@ -176,16 +212,19 @@ def _zip(path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
             if problem is not None:
                 report.add([Problem("", f"{problem}; set DIALMILL_MAX_UNPACKED to read it all the same")])
                 return
-            _document(archive.read(members[0]), Path(members[0]), report, kinds)
+            _document(archive.read(members[0]), Path(members[0]), report, kinds, relatives)
     except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted
         report.add([Problem("", "is no zip archive, or cut off" if isinstance(error, zipfile.BadZipFile) else str(error))])
 
 
-def _document(data: bytes, path: Path, report: Report, kinds: Sequence[FileKind]) -> None:
+def _document(data: bytes, path: Path, report: Report, kinds: Sequence[FileKind], relatives: Sequence[Relative]) -> None:
     try:
         document = load_yaml(data) if path.suffix in (".yaml", ".yml") else parse(data)
     except (JsonError, ValueError) as error:
         report.add([Problem("", str(error))])
+        return
+    if report.schema is None and (about := related(relatives, document)) is not None:
+        report.about = about
         return
     report.schema = report.schema or by_content(kinds, document, lines=False) or by_name(kinds, path, lines=False)
     if report.schema is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -43,21 +44,50 @@ class FileKind:
         return max((len(pattern) for pattern in self.names if path.match(pattern)), default=0)
 
 
-def _fits(pattern: Any, content: Any, exact: bool) -> bool:
+@dataclass(frozen=True)
+class Relative:
+    """A kind of file of a known corpus or challenge that has no schema and isn't read, and is easily taken for one that is.
+
+    Args:
+        about: what it is and what to use instead, so that "FILE is ABOUT" is a sentence.
+        like: patterns of the content as in `FileKind`, but an array may hold what fits anywhere among its first items.
+        exact: whether an object with more keys than the pattern's is none; then all of an array's first items have to fit.
+    """
+
+    about: str
+    like: tuple[Any, ...]
+    exact: bool = False
+
+    def fits(self, content: Any) -> bool:
+        """Whether a document, or the first line of JSONL, is of this kind."""
+        return any(_fits(pattern, content, self.exact, _LOOKED_AT) for pattern in self.like)
+
+
+#: The items of an array that are looked at for a relative: its first may be one that says nothing.
+_LOOKED_AT = 50
+
+
+def related(relatives: Iterable[Relative], content: Any) -> str | None:
+    """What a document is that is of a relative's kind; None for any other."""
+    return next((one.about for one in relatives if one.fits(content)), None)
+
+
+def _fits(pattern: Any, content: Any, exact: bool, items: int = 1) -> bool:
     if pattern is ANY:
         return True
     if isinstance(pattern, Sequence):
         if not isinstance(content, list):
             return False
-        first = next((item for item in content if item != []), ANY)
-        return first is not ANY and _fits(pattern[0], first, exact)
+        held = (item for item in content if item != [])
+        fitting = [_fits(pattern[0], item, exact, items) for item in islice(held, items)]
+        return bool(fitting) and (all if exact else any)(fitting)
     if not isinstance(content, dict):
         return False
     if ANY in pattern:
-        return bool(content) and _fits(pattern[ANY], next(iter(content.values())), exact)
+        return bool(content) and _fits(pattern[ANY], next(iter(content.values())), exact, items)
     if exact and content.keys() != pattern.keys():
         return False
-    return all(key in content and _fits(inner, content[key], exact) for key, inner in pattern.items())
+    return all(key in content and _fits(inner, content[key], exact, items) for key, inner in pattern.items())
 
 
 def _keys(pattern: Any) -> int:

@@ -11,7 +11,7 @@ from dialmill.pipelines.core.benchmark import Benchmark
 from dialmill.pipelines.core.errors import UsageError
 from dialmill.pipelines.core.recipe import Recipe
 from dialmill.pipelines.sources import registry as sources
-from dialmill.schemas.kinds import CORE, FileKind
+from dialmill.schemas.kinds import CORE, FileKind, Relative
 
 #: Built-in benchmarks: name -> "module:Class".
 _BUILT_IN = {
@@ -79,6 +79,11 @@ def file_kinds() -> tuple[FileKind, ...]:
     for source in sources.usable():
         found += source.kinds
     return (*found, *(kind for benchmark in usable() for kind in benchmark.kinds))
+
+
+def relatives() -> tuple[Relative, ...]:
+    """Every kind of file that is easily taken for one of `file_kinds` and is none."""
+    return tuple(one for known in (*sources.usable(), *usable()) for one in known.relatives)
 
 
 def owner(schema: str) -> Benchmark | None:

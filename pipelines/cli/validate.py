@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,7 +123,7 @@ def _remarks(path: str, schema: str) -> Checked:
 
 
 def _validate(path: Path, schema: str | None = None, shown: str | None = None) -> Report:
-    report = validate_file(path, schema, kinds=benchmarks.file_kinds())
+    report = validate_file(path, schema, kinds=benchmarks.file_kinds(), relatives=benchmarks.relatives())
     if shown is not None:
         report.path = shown
     return report
@@ -153,15 +154,24 @@ def _tried(path: str, report: Report, schema: str | None) -> Checked | None:
     """What reading through a source says of a file that isn't of any schema's kind; None where a schema is for it, or no source knows it."""
     # Lines and tables that nothing tells count as our own records; where they are none, they may be a source's.
     supposed = not report.ok and Path(path).suffix in _RECORDS
-    if schema is not None or (report.schema is not None and not report.unknown and not supposed):
+    if schema is not None or report.about is not None or (report.schema is not None and not report.unknown and not supposed):
         return None
     try:
-        trial = try_file(path)
+        trial = try_file(_member(path))
     except InputError as error:
         return None if supposed else Checked([], [str(error)])
     if supposed and (trial is None or not trial.records or trial.source == Dialmill.name):
         return None
     return None if trial is None else Checked(*_told(path, trial))
+
+
+def _member(path: str) -> str:
+    """The one JSON file of a zip, by the name that it is read under; any other path as it is."""
+    if not path.endswith(".zip") or files.MEMBER in path or not zipfile.is_zipfile(path):
+        return path
+    with zipfile.ZipFile(path) as archive:
+        inside = [one for one in archive.namelist() if one.endswith(".json") and not one.startswith("__MACOSX")]
+    return f"{path}{files.MEMBER}{inside[0]}" if len(inside) == 1 else path
 
 
 def _told(path: str, trial: Trial) -> tuple[list[str], list[str]]:
@@ -170,10 +180,15 @@ def _told(path: str, trial: Trial) -> tuple[list[str], list[str]]:
         return [f"{path}: a file of {trial.source} that nothing here reads: no schema for this kind"], []
     if trial.role != "dialogues":
         return [f"{path}: a side file of {trial.source} ({trial.role}): no schema for this kind, {trial.records} entries read"], []
-    problems = [f"{path}: {name}: {reason}: {evidence}" for name, reason, evidence in trial.rejected[:_SHOWN]]
-    if len(trial.rejected) > _SHOWN:
-        problems.append(f"{path}: and {len(trial.rejected) - _SHOWN} more records that can't be read")
-    return [f"{path}: no schema for this source ({trial.source}), {trial.records} records read"], problems
+    expected = sources.get(trial.source).nothing_to_read
+    rejected = [one for one in trial.rejected if one[1] not in expected]
+    problems = [f"{path}: {name}: {reason}: {evidence}" for name, reason, evidence in rejected[:_SHOWN]]
+    if len(rejected) > _SHOWN:
+        problems.append(f"{path}: and {len(rejected) - _SHOWN} more records that can't be read")
+    left = {reason: evidence for _, reason, evidence in trial.rejected if reason in expected}
+    counts = Counter(reason for _, reason, _ in trial.rejected)
+    told = [f", {counts[reason]} with nothing to read ({reason}: {evidence})" for reason, evidence in left.items()]
+    return [f"{path}: no schema for this source ({trial.source}), {trial.records} records read{''.join(told)}"], problems
 
 
 def _take_all(findings: Findings, reports: dict[str, Report]) -> None:

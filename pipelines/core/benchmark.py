@@ -23,7 +23,7 @@ from dialmill.pipelines.core.source import Source
 from dialmill.pipelines.core.stage import Out
 from dialmill.pipelines.core.subsets import subset_files
 from dialmill.schemas import Dialogue
-from dialmill.schemas.kinds import FileKind
+from dialmill.schemas.kinds import FileKind, Relative
 
 #: A shard of an output holds about this many bytes of input.
 SHARD_BYTES = 48 << 20
@@ -114,6 +114,8 @@ class Benchmark(ABC):
     paper: ClassVar[str] = ""
     #: The kinds of its files, of its release and of predictions, that `dialmill validate` holds to a schema.
     kinds: ClassVar[tuple[FileKind, ...]] = ()
+    #: Kinds of files that are easily taken for its own: `dialmill validate` tells them by what they are.
+    relatives: ClassVar[tuple[Relative, ...]] = ()
     #: The schemas of files that `compare` takes.
     compared: ClassVar[tuple[str, ...]] = ()
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from dialmill.pipelines.core.errors import RecordError, UsageError
 from dialmill.schemas import Dialogue
-from dialmill.schemas.kinds import FileKind
+from dialmill.schemas.kinds import FileKind, Relative
 
 Kind = Literal["dialogue", "acts", "split", "links", "form"]
 #: What a file is to a source: it holds dialogues (or a log of them), their acts, the ids of a split, reply links of a log, or a log that is read in
@@ -44,6 +44,10 @@ class Source(ABC):
     about: ClassVar[str]  #: one line for `dialmill list sources`
     #: The kinds of its files that `dialmill validate` holds to a schema.
     kinds: ClassVar[tuple[FileKind, ...]] = ()
+    #: Kinds of files that are easily taken for its own, and are not read: they are told by what they are.
+    relatives: ClassVar[tuple[Relative, ...]] = ()
+    #: Reasons for which a record that is as it should be has nothing to read; `dialmill validate` counts it as no problem.
+    nothing_to_read: ClassVar[frozenset[str]] = frozenset()
     #: Whether it takes files of no particular release ("User: ..." lines): another source that knows a file, a plug-in's too, goes first.
     generic: ClassVar[bool] = False
     #: Whether each item of its files of dialogues (and of acts) in JSON is read for itself: large ones are then read in parts.

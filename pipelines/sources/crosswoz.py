@@ -30,7 +30,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.schemas import Act, Dialogue, Goal, SlotName, SlotValues, Span, Turn
-from dialmill.schemas.kinds import ANY, FileKind
+from dialmill.schemas.kinds import ANY, FileKind, Relative
 
 _OTHER = re.compile(r"(?:sys|usr)_da_voc\.json")
 _ROLES = {"usr": "user", "sys": "system"}
@@ -50,6 +50,13 @@ class CrossWOZ(Source):
     licence = "Apache-2.0"
     about = "CrossWOZ, original layout (Chinese, 5 domains), whole or zipped"
     cuts = True
+    relatives = (
+        Relative(
+            "CrossWOZ's test dialogues as DSTC9 Track 2 gives them to participants, without states and acts; the annotated files are read",
+            ({ANY: {"messages": [{"content": ANY, "role": ANY}]}},),
+            exact=True,
+        ),
+    )
     kinds = (FileKind("crosswoz", ({ANY: {"sys-usr": ANY, "messages": ANY}},)),)
 
     def role(self, path: str, head: str) -> Role | None:

@@ -17,9 +17,10 @@ from dialmill.pipelines.core.folders import EXPORTS, is_whole
 from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.source import Role, Source
 from dialmill.pipelines.sources import registry, transcript
-from dialmill.pipelines.sources.peek import HEAD_BYTES, PARQUET, head_text
+from dialmill.pipelines.sources.peek import HEAD_BYTES, PARQUET, first_value, head_text
 from dialmill.pipelines.sources.rows import ENDINGS
 from dialmill.schemas import archives
+from dialmill.schemas.kinds import related
 from dialmill.schemas.strict_json import JsonError, parse
 
 #: How the names of those members of a zip end that are looked at.
@@ -77,6 +78,11 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
     for path, shown, named in _distinct(candidates):
         try:
             text = head_of(path)
+            relative = related([known for one in sources for known in one.relatives], first_value(text))
+            if relative is not None:
+                if named:
+                    raise InputError(path, f"is {relative}", "--format names the source of another format")
+                continue
             claims = [(one, role) for one in sources if (role := one.role(path, text))]
             specific = [(one, role) for one, role in claims if not one.generic]
             roles = [(one.name, role) for one, role in specific or claims]

@@ -26,6 +26,7 @@ from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.pipelines.sources.speakers import speaker_of
 from dialmill.schemas import Dialogue, Turn
 from dialmill.schemas.dialogue import Speaker
+from dialmill.schemas.kinds import ANY, Relative
 from dialmill.schemas.messages import text_of
 
 #: The field of a record that holds its messages, in each form.
@@ -48,6 +49,12 @@ class Messages(Source):
     name = "messages"
     language = "en, zh, und"
     licence = "your own"
+    relatives = (
+        Relative(
+            "a list of tau-bench's examples for prompts, in each of which a whole run is one text; the runs themselves (traj) are read",
+            ({"messages_display": ANY}, [{"messages_display": ANY}]),
+        ),
+    )
     about = "chat messages: OpenAI JSON lines and batch files, ShareGPT, runs of tau-bench and tau2; tool calls and instructions are kept as they are"
 
     def role(self, path: str, head: str) -> Role | None:

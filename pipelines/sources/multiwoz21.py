@@ -33,7 +33,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, Tokens, settle
 from dialmill.schemas import Act, Dialogue, SlotValues, Span, Turn
-from dialmill.schemas.kinds import ANY, FileKind
+from dialmill.schemas.kinds import ANY, FileKind, Relative
 
 _LIST = re.compile(r"(train|val|valid|dev|test)ListFile(?:\.json|\.txt)?", re.IGNORECASE)
 _DATA = re.compile(r"(data|train|val|valid|dev|test)\.json", re.IGNORECASE)
@@ -57,6 +57,13 @@ class MultiWoz21(Source):
     licence = "MIT"
     about = "MultiWOZ 2.1, data.json layout (also ConvLab-2's parts and modified copies), whole or zipped"
     cuts = True
+    relatives = (
+        Relative(
+            "MultiWOZ's test dialogues as DSTC9 Track 2 gives them to participants, without states and acts; the annotated files are read",
+            ({ANY: {"log": [{"text": ANY}]}},),
+            exact=True,
+        ),
+    )
     kinds = (FileKind("multiwoz21", ({ANY: {"log": ANY}},), ("data.json",)),)
 
     def role(self, path: str, head: str) -> Role | None:

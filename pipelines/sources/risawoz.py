@@ -35,7 +35,7 @@ from dialmill.pipelines.sources.reading import (
 )
 from dialmill.pipelines.sources.spans import Claim, settle
 from dialmill.schemas import Act, Dialogue, Goal, SlotValues, Span, Turn
-from dialmill.schemas.kinds import ANY, FileKind
+from dialmill.schemas.kinds import ANY, FileKind, Relative
 
 #: The pseudo-domain of greetings and the like.
 GENERAL = "通用"
@@ -56,6 +56,12 @@ class RiSAWOZ(Source):
     licence = "CC BY-NC 4.0"
     about = "RiSAWOZ, original layout (Chinese, 12 domains); its data may not be used commercially"
     cuts = True
+    relatives = (
+        Relative(
+            "X-RiSAWOZ in another language than Chinese, whose utterances are pairs of a text and its values; its Chinese files are read",
+            ([{"dialogue": [{"user_utterance": [ANY]}]}], [{"dialogue": [{"system_utterance": [ANY]}]}]),
+        ),
+    )
     kinds = (FileKind("risawoz", ([{"dialogue_id": ANY, "dialogue": ANY}],)),)
 
     def role(self, path: str, head: str) -> Role | None:

@@ -33,6 +33,7 @@ class Tau2(Source):
     licence = "MIT"
     about = "tasks of tau2-bench (tasks.json): their recorded histories; the simulator's instructions are left alone"
     values_needed = True
+    nothing_to_read = frozenset({"no_history"})
 
     def role(self, path: str, head: str) -> Role | None:
         if not path.endswith(".json") or not isinstance(first_value(head), list):

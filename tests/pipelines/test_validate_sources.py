@@ -75,3 +75,63 @@ def test_the_goals_of_multiwoz_are_no_file_of_another_corpus(tmp_path: Path) -> 
     (tmp_path / "goal_of_each_dials.json").write_text('{"mul0005.json": {"hotel": {"info": {"area": "west"}}}}')
     result = call("validate", tmp_path / "goal_of_each_dials.json")
     assert "dialogue_data" not in result.out + result.err and "multiwoz21" in result.out + result.err
+
+
+#: Files that look like one of a known kind and are none: what is told of them.
+_RELATIVES = (
+    (
+        "en_fewshot.json",
+        [{"dialogue_id": "a#1", "dialogue": [{"user_utterance": ["Hi", {}], "system_utterance": ["Yes?", {}], "belief_state": {}}]}],
+        "X-RiSAWOZ",
+    ),
+    ("test.json", {"144": {"log": [{"text": "\u4f60\u597d"}, {"text": "\u5728\u7684"}]}}, "DSTC9 Track 2"),
+    ("test.json", {"397": {"messages": [{"content": "Hello", "role": "usr"}, {"content": "Hi", "role": "sys"}]}}, "DSTC9 Track 2"),
+    ("few_shot.jsonl", {"messages_display": "user: Hi\nassistant: Hello"}, "tau-bench"),
+    (
+        "labels.json",
+        [{"target": False}, {"target": True, "knowledge": [{"domain": "hotel", "doc_type": "review", "doc_id": 1}], "response": "Yes."}],
+        "DSTC11",
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "content", "about"), _RELATIVES, ids=[one[2] + str(at) for at, one in enumerate(_RELATIVES)])
+def test_what_looks_like_a_known_kind_and_is_none_is_told_by_name(name: str, content: object, about: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+    for path in (tmp_path / name, tmp_path):
+        result = call("validate", path)
+        assert result.code == 0 and result.err == "" and about in result.out and "not checked" in result.out
+    if about != "DSTC11":
+        named = call("clean", "--input", tmp_path / name, "--output", tmp_path / "out")
+        assert named.code == 1 and about in named.err and name in named.err
+
+
+def test_turns_without_states_beside_others_are_multiwoz_with_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text('{"a": {"log": [{"text": "Hi"}, {"text": "Yes?", "metadata": {}}]}}', "utf-8")
+    result = call("validate", tmp_path / "data.json")
+    assert result.code == 1 and "metadata" in result.err
+
+
+def test_lines_of_somebody_else_are_not_held_to_our_schema(tmp_path: Path) -> None:
+    (tmp_path / "slots.jsonl").write_text('{"slurp_id": 1, "sentence": "wake me up"}\n' * 3, "utf-8")
+    result = call("validate", tmp_path / "slots.jsonl")
+    assert result.code == 1 and "no known kind" in result.err and "dialogue_id" not in result.err
+    (tmp_path / "own.jsonl").write_text('{"dialogue_id": "a"}\n', "utf-8")
+    result = call("validate", tmp_path / "own.jsonl")
+    assert result.code == 1 and "turns" in result.err
+
+
+def test_tasks_without_a_history_are_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "tasks.json").write_text('[{"id": "1", "user_scenario": {"instructions": "You want a lamp."}, "initial_state": null}]', "utf-8")
+    result = call("validate", tmp_path / "tasks.json")
+    assert result.code == 0 and "1 with nothing to read (no_history" in result.out
+    made = call("clean", "--input", tmp_path / "tasks.json", "--output", tmp_path / "out")
+    assert made.code == 1 and "no_history 1" in made.err and "another format" not in made.err
+
+
+def test_the_one_file_of_a_zip_is_read_through_its_source(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "runs.json.zip", "w") as archive:
+        archive.writestr("runs.json", json.dumps([{"task_id": 0, "traj": [{"role": "user", "content": "Hi, book a flight"}]}]))
+    for path in (tmp_path / "runs.json.zip", tmp_path):
+        result = call("validate", path)
+        assert result.code == 0 and "(messages), 1 records read" in result.out, result.err

@@ -20,7 +20,7 @@ from dialmill.pipelines.baselines.panel.snippets import known_of
 from dialmill.pipelines.benchmarks.dstc9 import predictor
 from dialmill.pipelines.benchmarks.dstc9.check import check_file, check_release, compare
 from dialmill.pipelines.benchmarks.dstc9.instances import Instance, instances, sampled
-from dialmill.pipelines.benchmarks.dstc9.kinds import KINDS, KNOWLEDGE, LABELS, LOGS, OUTPUT_SCHEMA, PREDICTIONS
+from dialmill.pipelines.benchmarks.dstc9.kinds import KINDS, KNOWLEDGE, LABELS, LOGS, OUTPUT_SCHEMA, PREDICTIONS, RELATIVES
 from dialmill.pipelines.benchmarks.dstc9.recipe import SEEN, Dstc9Recipe
 from dialmill.pipelines.benchmarks.dstc9.scorer import Dstc9 as _Scorer
 from dialmill.pipelines.core.benchmark import Benchmark, Job, ReleaseContext, SourceRecords
@@ -53,6 +53,7 @@ class Dstc9Track1(Benchmark):
     panel = "snippets"
     task_categories, task_ids = ("text-retrieval", "text-generation"), ("document-retrieval", "dialogue-generation")
     kinds = KINDS
+    relatives = RELATIVES
     # What follows a question is its answer, and that a turn was inserted shows beside the dialogue without it.
     answers_in_dialogues = True
     compared = (LABELS, PREDICTIONS)
