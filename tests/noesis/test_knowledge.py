@@ -12,6 +12,7 @@ from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.core.unknown import known
 from dialmill.pipelines.sources.advising import Advising
+from dialmill.schemas.validate import validate_record
 
 ROFF = b""".\\" a comment
 .TH FROB 1 "May 2031"
@@ -198,3 +199,26 @@ def test_a_label_of_success_stands_at_a_message(labels: list[dict[str, object]],
     with pytest.raises(RecordError) as refused:
         Advising().extra([piece])
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("label", "position", "right"),
+    [
+        ("Accept", -1, False),
+        ("Reject", -1, False),
+        ("No Decision Yet", 2, False),
+        ("Accept", 0, True),
+        ("Reject", 3, True),
+        ("No Decision Yet", -1, True),
+    ],
+)
+def test_a_released_label_of_success_stands_at_a_message(label: str, position: int, right: bool) -> None:
+    message = {"date": "", "time": "", "speaker": "student", "utterance": "What next?"}
+    example = {
+        "data-split": "dev",
+        "example-id": 1,
+        "scenario": 3,
+        "messages-so-far": [message],
+        "success-labels": [{"label": label, "position": position}],
+    }
+    assert (not validate_record("noesis-dstc8", [example])) is right
