@@ -23,7 +23,7 @@ _TRIES, _TAILED, _OPENED = 4, 0.35, 0.25
 _ASKING = frozenset(["can", "could", "would", "will", "may"])
 _PERSONS = frozenset(["you", "i", "we", "u", "somebody", "someone"])
 _STATES = frozenset(["i", "i'm", "i've", "i'd", "i'll", "we", "we're", "we'd", "we've", "we'll"])
-_WISHING = frozenset(["like", "want", "need", "please", "could"])
+_WISHING = frozenset(["like", "want", "need", "please", "could", "hoping", "you"])
 _DENIES = re.compile(r"\b(?:not|no|never|dont|wont)\b|n['’ ]t\b", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?<=[.?!])\s+")
 _WORD = re.compile(r"[a-z']+")
@@ -49,6 +49,8 @@ _CEREMONY = re.compile(
 #: Wishes that may be told to be possible or not; and those that only want to be told or shown something.
 _POLITE = re.compile(r"(?:i|we)(?:['’]d| would| want)\b(?! have)", re.IGNORECASE)
 _TOLD = re.compile(r"\b(?:know|see|look|looking|hear|find|finding|check|watch|ask|interested)\b", re.IGNORECASE)
+#: Who is in a hurry leaves nobody time.
+_HURRIES = re.compile(r"!|\b(?:hurry|now|quick\w*|asap|immediately|urgent\w*|right away|fast|already)\b", re.IGNORECASE)
 #: Texts that are no sentences of a speaker: commands, mentions, links, code.
 _CODE = re.compile(r"^[^A-Za-z\"'(]|[`{}<>|\\]|https?:|\n.*\n")
 
@@ -203,11 +205,16 @@ def _before(kind: str, place: str, told: bool, said: str, text: str, lowered: bo
     if "?" not in said:
         further = _table()["hedge", "fact further"]
         hedges = [words for words in hedges if words not in further]
+    if _names(text)[1:2] != ["you"] or _HURRIES.search(text):
+        hedges = [words for words in hedges if not words.startswith(("when you", "if you")) or (kind == "order" and not _HURRIES.search(text))]
+    begs = "please" in text.lower()
+    if begs:
+        hedges = [words for words in hedges if not words.startswith("if ")]  # "if you'd be so kind, please": courtesies don't stack
     if kind == "want" and not _POLITE.match(text):
         hedges = [words for words in hedges if not words.startswith("if ")]
     if not hedges:
         return ""
     words = rng.choice(hedges)
-    if kind != "problem" and told and not words.startswith(("I", "in that case")) and rng.chance(_OPENED):
+    if kind != "problem" and told and not begs and not words.startswith(("I", "in that case", "if ")) and rng.chance(_OPENED):
         return f"{rng.choice(_table()['open', 'any'])} {words}"
     return words[:1].upper() + words[1:]

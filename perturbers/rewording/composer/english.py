@@ -55,6 +55,10 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
     if plain is not None or all(item.kind in _CONTENTLESS for item in turn.plan.items):
         return None if plain is None else turn.said(plain)
     opening = turn.said(_opening(turn, kinds))
+    thanked = "thank" in kinds and _THANKS_FIRST.match(turn.text) is not None and not turn.context.partial
+    if thanked and opening is not None:  # for what was told or done: they stand before what comes next
+        thanks = turn.pick("thankask")
+        opening = None if thanks is None else [*opening, Sentence(thanks)]
     goals = _goals(turn, "yes" in kinds)
     if opening is None or goals is None:
         return None
@@ -73,7 +77,7 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
     for item in turn.plan.items:
         if item.kind == "book" and not add_intent(turn, item, "book", booked):
             return None
-    closing = _closing(turn, kinds)
+    closing = _closing(turn, kinds - {"thank"} if thanked else kinds)
     if chosen is None or closing is None:
         return None
     goals = [goal._replace(text=goal.text.replace(_DETAILS, "")) for goal in goals]
@@ -86,6 +90,10 @@ def _sentences(turn: Draft) -> list[Sentence] | None:
 _CONTENTLESS = frozenset({"thank", "bye", "greet", "ack", "end", "yes", "no"})
 
 
+#: Thanks at the beginning of a turn that goes on.
+_THANKS_FIRST = re.compile(
+    r"\W*(?:(?:ok|okay|great|perfect|good|alright|wonderful|awesome|excellent)\W+)?(?:thank|thanks|thx|cheers)\b", re.IGNORECASE
+)
 _YES = re.compile(r"\s*(?:yes|yeah|yep|yup|sure|absolutely|definitely)\b", re.IGNORECASE)
 _NO = re.compile(r"\s*(?:no|nope|nah)\b", re.IGNORECASE)
 #: Who begins so takes up what the system proposes, and is not sorry for what it lacks.

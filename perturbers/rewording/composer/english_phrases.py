@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.composer.bank import Clause, Speaker
+from dialmill.perturbers.rewording.composer.echoes import echoes
 from dialmill.perturbers.rewording.composer.english_places import STAY, Place, place_of
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Plan
 from dialmill.perturbers.rewording.rewriting import Style, style_of
@@ -193,6 +194,8 @@ FINITE = re.compile(
 
 
 _NO = re.compile(r"(?:no|nope|nah)\b", re.IGNORECASE)
+#: Who is delighted says so, and not that it will do.
+_GLAD = re.compile(r"\b(?:great|perfect|wonderful|awesome|excellent|lovely|fantastic|terrific|amazing|brilliant|nice|cool|good)\b", re.IGNORECASE)
 _INTERJECTION = re.compile(r"(?:ooh|oh|okay|ok|right|well|hm+|ah|aw|yes|yeah|yep|sure|hi|hello|hey|great|lovely)\b[,!. ]", re.IGNORECASE)
 #: What makes a town a rough place, and where a clause says "in".
 _NEAR = re.compile(r"\b(near|around|close to)(?: the (?:city|area) of| the)? $", re.IGNORECASE)
@@ -216,6 +219,8 @@ class Draft:
         self.names = frozenset(context.view.units.names)
         self.writing: Style = style_of(self.text)
         self.used: list[int] = []
+        #: What the clauses drawn so far would make a second one repeat.
+        self.heard: set[str] = set()
         #: Whether a yes, a no or an acknowledgement stands before: no other interjection follows it.
         self.opened = False
         #: Whether an area was labelled as a question for one, too; the same for a price.
@@ -258,10 +263,12 @@ class Draft:
         return ""
 
     def take(self, options: list[Clause]) -> str | None:
-        clause = self.who.choose(self.rng, [one for one in options if one.key not in self.used] or options)
+        options = [one for one in options if one.key not in self.used] or options
+        clause = self.who.choose(self.rng, [one for one in options if self.heard.isdisjoint(echoes(one.text))] or options)
         if clause is None:
             return None
         self.used.append(clause.key)
+        self.heard |= echoes(clause.text)
         return clause.text
 
     def pick(self, kind: str, place: Place | None = None, value: str = "", tag: str = "", facts: frozenset[str] = frozenset()) -> str | None:
@@ -278,8 +285,14 @@ class Draft:
             options = self.options(section)
             if section == "select" and before is not None and _BAD_NEWS.match(before.utterance):
                 options = [clause for clause in options if _CONCEDES.search(clause.text)] or options
-            if section in ("end", "thankend") and not self.answers:
-                options = [clause for clause in options if not _NO.match(clause.text)] or options
+            if section in ("end", "thankend"):
+                if not self.answers:
+                    options = [clause for clause in options if not _NO.match(clause.text)] or options
+                elif _NO.match(self.text.strip()):
+                    options = [clause for clause in options if _NO.match(clause.text)] or options  # an offer is declined by a "no"
+            if section == "ack":
+                glad = _GLAD.search(self.text) is not None
+                options = [clause for clause in options if (_GLAD.search(clause.text) is not None) is glad] or options
             if self.style == "less":
                 options = sorted(options, key=lambda clause: len(clause.text))[:_SHORTEST]
             text = self.take(options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dialmill.perturbers.rewording.composer.echoes import echoes
 from dialmill.perturbers.rewording.composer.english_phrases import FINITE, Draft, Sentence
 from dialmill.perturbers.rewording.composer.english_places import BOOKED, OWN, Place, family
 
@@ -152,20 +153,22 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
             made.append(Sentence(reasons[place]))
     informs = [part for sentence in sentences for part in sentence.slots if part.item.kind in ("inform", "town")]
     short = _words([sentence.text for sentence in made]) < _LONGER * _words([turn.text])
-    answers = not turn.context.first and all(part.item.slot in turn.plan.asked for part in informs)
+    answers = not turn.context.first and any(part.item.slot in turn.plan.asked for part in informs)
     settled = any(item.kind in ("no", "right", "declinebook", "declineintent", "select", "alts") for item in turn.plan.items)
     books = bool(informs) and all(part.place.slot.startswith("book ") for part in informs)  # all that leads up to it was said before
     if informs and not answers and not settled and (not reasons or (not books and (short or rng.chance(0.25)))):
         told = [item.domain for item in turn.plan.items if item.kind in ("inform", "intent", "goal")]
         domain = told[0] if told else informs[0].place.domain
         first = "first" if turn.context.first else ""
-        circumstance = (
-            None if domain not in OWN and family(domain) not in BOOKED else turn.pick("circ", Place(domain if domain in OWN else "*", ""), "", first)
-        )
-        if circumstance is not None:
-            opening = 0
-            while opening < len(made) - 1 and not made[opening].slots and len(made[opening].text) < 30:
-                opening += 1
+        circumstance = None
+        if domain in OWN or family(domain) in BOOKED:
+            asides = turn.options("circ", Place(domain if domain in OWN else "*", ""), "", first)
+            circumstance = turn.take([clause for clause in asides if turn.heard.isdisjoint(echoes(clause.text))])
+        opening = 0
+        while opening < len(made) - 1 and not made[opening].slots and len(made[opening].text) < 30:
+            opening += 1
+        # "Also", "next" and "then" take up what was said, and no aside.
+        if circumstance is not None and not _TAKES_UP.search(made[opening].text):
             made.insert(opening, Sentence(circumstance))
     return made if len(made) > len(sentences) else None
 
@@ -195,11 +198,14 @@ def _reason(turn: Draft, sentence: Sentence) -> str | None:
     informs = part.item.kind == "inform" or facility
     told = part.item.value if informs else ""
     options = turn.options("why", part.place, told, "" if informs else "ask", part.facts)
-    if len(sentence.slots) > 1 or (part.place.name in ("addr", "@where") and "address" not in sentence.text):
+    unnamed = part.place.slot == "food" and not _FOOD.search(sentence.text)  # "an Italian restaurant": no food that "some" could point at
+    if unnamed or len(sentence.slots) > 1 or (part.place.name in ("addr", "@where") and "address" not in sentence.text):
         # Behind several things, "it" and "that" point at none of them.
         options = [clause for clause in options if not _POINTS.search(clause.text)]
-    return turn.take(options)
+    return turn.take([clause for clause in options if turn.heard.isdisjoint(echoes(clause.text))])
 
 
+_FOOD = re.compile(r"\b(?:food|dish(?:es)?|cuisine|cooking)\b", re.IGNORECASE)
+_TAKES_UP = re.compile(r"\b(?:also|next|then|too|as well|after that|instead|another|besides)\b", re.IGNORECASE)
 _DIETS = frozenset(["halal", "kosher", "vegetarian", "vegan", "gluten free", "gluten-free"])
-_POINTS = re.compile(r"\b(?:it|that|that's|that'll|them|those|this)\b", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:it|some|that|that's|that'll|them|those|this)\b", re.IGNORECASE)
