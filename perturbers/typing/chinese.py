@@ -1,8 +1,8 @@
 """How people mistype Chinese: the input method offers words by sound, and the wrong one is taken.
 
 The shares follow the errors of SIGHAN 2015 (3,726 errors of learners, so a prior): same pinyin and tone 48 %, same pinyin with another tone 26 %,
-fuzzy pinyin (zh/z, n/l, ng/n) 7.5 %; look-alike characters, which come from shape-based input and optical reading, 5-10 %. Nobody changes the
-input method between two words: a dialogue has slips of one method, by sound or by shape.
+fuzzy pinyin (zh/z, n/l, ng/n) 7.5 %. The look-alikes among them (5-10 %) come from handwriting and optical reading: no input method by sound offers
+洒店 for 酒店, so none are written.
 What is written instead is a word or character people use, never a numeral or a negation, and words whose homophones would say something
 else ("一点" as "疑点") are left alone.
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from dialmill.perturbers.core.lexicon import alternatives, rows
-from dialmill.perturbers.core.rng import Rng, key_number
+from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.typing.homophones import table
 
 #: Characters that carry labels or the sense of the sentence: never replaced, dropped or written for another one.
@@ -21,8 +21,6 @@ _NEVER = frozenset("零一二三四五六七八九十百千万亿两俩半几第
 #: How likely each kind of slip is tried first; the others follow where a word has none of that kind.
 _KINDS = ("sound", "double", "drop")
 _CUMULATIVE = (0.95, 0.98, 1.0)
-#: The share of dialogues that are typed by shape.
-_SHAPE = 0.07
 _SAME_TONE, _OTHER_TONE = 0.59, 0.91  # cumulative within sound: 48 : 26 : 7.5
 #: A homophone beyond this rank is too rare for an input method to offer it on its first page.
 _PAGE = 4
@@ -54,15 +52,8 @@ def slip_weight(word: str) -> float:
     return 1.0 if len(word) < 4 else 0.5
 
 
-def by_shape(source_id: str) -> bool:
-    """Whether the user of a dialogue types by the shape of characters (Wubi, strokes, handwriting); all others type by sound."""
-    return key_number("input_method", source_id) < _SHAPE * (1 << 64)
-
-
-def slip(word: str, rng: Rng, shape: bool = False) -> str | None:
-    """`word` as somebody mistyped it, by shape or by sound; None where it has no plausible slip."""
-    if shape:
-        return _glyph(word, rng)
+def slip(word: str, rng: Rng) -> str | None:
+    """`word` as somebody mistyped it; None where it has no plausible slip."""
     first = rng.weighted(_KINDS, _CUMULATIVE)
     if len(word) == 1:
         return rng.choice(_pairs("confusions")[word]) if word in _pairs("confusions") else None
@@ -124,12 +115,3 @@ def _frequent(text: str) -> bool:
 
 
 _ZIPF = (1.0, 1.5, 1.83, 2.08)
-
-
-def _glyph(word: str, rng: Rng) -> str | None:
-    pairs = _pairs("glyphs")
-    places = [place for place, character in enumerate(word) if character in pairs]
-    if not places:
-        return None
-    place = rng.choice(places)
-    return word[:place] + rng.choice(pairs[word[place]]) + word[place + 1 :]

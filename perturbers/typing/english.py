@@ -142,9 +142,9 @@ def slip(word: str, rng: Rng, edits: int = 1) -> str | None:
             return _in_case_of(word, rng.choice(known))
     words = frequent_words()
     for _ in range(_TRIES):
-        typed = lower
-        for _ in range(edits):
-            typed = _strike(typed, rng)
+        typed = _strike(lower, rng)
+        for _ in range(edits - 1):
+            typed = _again(lower, typed, rng)
         if typed != lower and typed not in words:
             return _in_case_of(word, typed)
     return None
@@ -271,6 +271,31 @@ def _strike(word: str, rng: Rng) -> str:
     if kind < _TWICE:
         return word[:place] + letter + word[place:]
     return word[:place] + _nearby(word, place, rng) + word[place:]
+
+
+def _again(meant: str, first: str, rng: Rng) -> str:
+    """A second slip in `first`, away from what differs from `meant`: a key beside the one that was struck for another is nobody's slip ("tqank")."""
+    for _ in range(_TRIES):
+        second = _strike(first, rng)
+        if second != first and (first == meant or not _overlap(meant, first, second)):
+            return second
+    return first
+
+
+def _overlap(meant: str, first: str, second: str) -> bool:
+    """Whether the slip that makes `second` of `first` changes, parts or touches the letters that differ between `first` and `meant`."""
+    start, end = _changed(first, meant)
+    other_start, other_end = _changed(first, second)
+    return other_start <= end and start <= other_end
+
+
+def _changed(text: str, other: str) -> tuple[int, int]:
+    """The part of `text` in which it differs from `other`; where it only lacks letters, the two beside the gap."""
+    most = min(len(text), len(other))
+    start = next((place for place in range(most) if text[place] != other[place]), most)
+    rest = next((place for place in range(most - start) if text[-1 - place] != other[-1 - place]), most - start)
+    end = len(text) - rest
+    return (start, end) if end > start else (max(0, start - 1), start + 1)
 
 
 def _in_case_of(model: str, word: str) -> str:

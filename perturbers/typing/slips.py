@@ -231,7 +231,7 @@ class Typist:
             typed_twice = text[start:end] in (text[end : 2 * end - start], text[max(0, 2 * start - end) : start])
             if typed_twice or (start and text[start - 1] in _NUMERALS):
                 return None
-            slipped = typing_zh.slip(text[start:end], rng, typing_zh.by_shape(view.dialogue.source_id))
+            slipped = typing_zh.slip(text[start:end], rng)
             return Hit(start, end, slipped) if slipped is not None else None
         return self._slip(text, free, place, rng)
 

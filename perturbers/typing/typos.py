@@ -31,8 +31,8 @@ class Typos(TurnPerturber):
 
     English: neighbour keys, dropped, doubled, added and transposed letters, unstressed vowels, well-known misspellings, two slips in a word, words
     run together or split, lost apostrophes and capitals, in the shares that people have; negations, numbers and times never get any, and no typo
-    makes another frequent word unless `real_words` asks for it. Chinese: words and characters of the same or nearly the same sound in their phrase,
-    or, in a few dialogues, that look alike. Chat style: short forms from our own tables. A turn that loses its capitals loses those of its names too.
+    makes another frequent word unless `real_words` asks for it. Chinese: words and characters of the same or nearly the same sound in their phrase.
+    Chat style: short forms from our own tables. A turn that loses its capitals loses those of its names too.
     """
 
     rate: Annotated[

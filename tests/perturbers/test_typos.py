@@ -330,6 +330,18 @@ def test_apostrophes_get_lost_only_where_the_word_stays_the_same(word: str, with
     assert typing_en.without_apostrophe(word) == without
 
 
+def test_two_slips_of_a_word_are_two_slips_and_not_one_of_the_other() -> None:
+    """ "tqank" is "taank" with q beside a, which is nowhere near the h that was meant."""
+    for word in ("thank", "nothing", "morning"):
+        for key in range(1500):
+            slipped = typing_en.slip(word, Rng("two", word, key), 2)
+            assert slipped is not None
+            wrong = [(meant, letter) for meant, letter in zip(word, slipped, strict=False) if meant != letter]
+            if len(slipped) == len(word) and len(wrong) == 1:
+                meant, letter = wrong[0]
+                assert letter in word or letter in typing_en._NEIGHBOURS[meant] or letter in "eaioucksjg", slipped
+
+
 def test_case_is_kept_in_slips() -> None:
     for key in range(50):
         assert typing_en.slip("Hotel", Rng(key)) != typing_en.slip("Hotel", Rng(key)).lower()  # type: ignore[union-attr]
@@ -370,27 +382,6 @@ def test_chinese_slips_sound_alike_and_never_touch_numbers_or_negation() -> None
             before, after = text, turn.utterance
             for character in "一三五零不没别0257":
                 assert before.count(character) == after.count(character), (before, after)
-
-
-def test_a_dialogue_has_slips_of_one_input_method() -> None:
-    looks = {character: set(alternatives(cell)) for character, cell in rows("zh", "glyphs")}
-    table = homophones.table()
-    shaped = 0
-    for number in range(400):
-        source = dialogue(*CHINESE, language="zh", source_id=str(number))
-        by_shape = typing_zh.by_shape(str(number))
-        shaped += by_shape
-        if not by_shape and number > 60:
-            continue
-        for turn, text in zip(Typos(rate=0.4, style="typing").perturb(source, 1).turns, CHINESE, strict=True):
-            for edit in turn.edits if turn.original is not None else ():
-                before, after = text[edit.start : edit.end], edit.replacement
-                if len(before) == len(after) > 1:
-                    pairs = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
-                    alike = all(b in looks.get(a, ()) for a, b in pairs)
-                    heard = any(table.sounds[a].pinyin[0] == table.sounds[b].pinyin[0] for a, b in pairs if a in table.sounds and b in table.sounds)
-                    assert alike if by_shape else (heard or not alike), (before, after)
-    assert 0.03 < shaped / 400 < 0.12
 
 
 @pytest.mark.parametrize(("text", "never"), [("怎么走", "咋"), ("好的", "好呀"), ("再见", "拜"), ("电话号码是多少", "电话是"), ("如果有", "要是")])
@@ -438,19 +429,9 @@ def test_a_character_is_written_by_its_sound_in_the_word() -> None:
             assert slipped is not None
             # Whatever is written sounds as the word does, or nearly: not as one of its characters sounds elsewhere (差 as 叉).
             for written, sound in zip(slipped, table.syllables(word), strict=False):
-                if written not in word and sound is not None and written in table.sounds and (written, word) not in _GLYPHS:
+                if written not in word and sound is not None and written in table.sounds:
                     same, other, fuzzy = table.like(sound, "")
                     assert written in {*same, *other, *fuzzy} or any(slipped in part for part in table.same(word)), (word, slipped)
-
-
-#: Look-alikes of the words above.
-_GLYPHS = {
-    (form, word)
-    for word in ("出差", "银行", "重新", "睡觉", "音乐", "快乐", "觉得")
-    for char, cell in rows("zh", "glyphs")
-    if char in word
-    for form in alternatives(cell)
-}
 
 
 def test_particles_are_rarely_the_only_slip_of_a_turn() -> None:
@@ -505,7 +486,7 @@ def test_a_turn_that_loses_its_capitals_loses_those_of_its_names_and_keeps_codes
     assert lowered > 30
 
 
-@pytest.mark.parametrize("name", ["chat", "confusions", "glyphs"])
+@pytest.mark.parametrize("name", ["chat", "confusions"])
 def test_chinese_lists_hold_no_label(name: str) -> None:
     never = set("一三五六七八九十百千万两几不没未无")
     for text, cell in rows("zh", name):
@@ -555,5 +536,5 @@ def test_the_output_is_pinned() -> None:
         return hasher.hexdigest()
 
     assert Typos.version == 3
-    assert digest(ENGLISH, "en") == "bb26f5cff89ed7d9383638bca838c683c5f596896a2f648b925e4c0a0889b0b2"
+    assert digest(ENGLISH, "en") == "7eedfe3cfe82b9fc2a7e7b0b477e97392896ddcf19ad16180bd8e67edbcf0d50"
     assert digest(CHINESE, "zh") == "50dc9751da592a886b01723aa326719fde8a629b2ecc937a104a8678adf0dbb7"

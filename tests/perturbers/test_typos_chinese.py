@@ -67,3 +67,18 @@ def test_the_table_of_homophones_is_what_its_sources_give() -> None:
     assert computed.homophones == (folder / "homophones.tsv").read_text("utf-8")
     assert computed.polyphones == (folder / "polyphones.tsv").read_text("utf-8")
     assert computed.alone == (folder / "alone.tsv").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("word", "alike"),
+    [("酒店", "洒"), ("推荐", "椎"), ("景点", "影"), ("选择", "译"), ("名叫", "各"), ("住宿", "往"), ("硬盘", "盆"), ("免费", "兔"), ("时候", "侯")],
+)
+def test_nothing_is_written_that_only_looks_alike(word: str, alike: str) -> None:
+    """Who types by sound is offered no character that sounds otherwise, in no dialogue."""
+    table = homophones.table()
+    sounding = {
+        one for one in alike if one in table.sounds and table.sounds[one].pinyin in {sound.pinyin for sound in table.syllables(word) if sound}
+    }
+    for key in range(400):
+        made = typed(f"我要{word}吧", Typos(rate=1.0, style="typing"), seed=key, language="zh")
+        assert not (set(alike) - sounding) & set(made), made
