@@ -23,7 +23,7 @@ from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng, key_number
 from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
 from dialmill.perturbers.insertion.pending import Pending, follows, pending, stands
-from dialmill.perturbers.insertion.replies import QUESTION, answers, kind_of, reply, spoken_of, styled
+from dialmill.perturbers.insertion.replies import QUESTION, Said, answers, confesses, kind_of, reply, spoken_of, styled
 from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts, waits
 from dialmill.schemas import Act, Dialogue, Turn
 from dialmill.schemas.dialogue import OOS, decode
@@ -38,6 +38,15 @@ _TRAIN, _VALID = 0.5, 0.75
 _FULL = 1 << 64
 #: Sources of our list whose talk is no question: it breaks off, or is meant for somebody else.
 _HALF, _ASIDE = frozenset({"half", "半句"}), frozenset({"aside", "旁话"})
+#: What an aside is, as the list has it.
+_ASIDES: dict[str, Said] = {
+    "sorry": "aside-sorry",
+    "wait": "aside-wait",
+    "other": "aside-other",
+    "care": "aside-care",
+    "hear": "aside-hear",
+    "noise": "aside-noise",
+}
 #: Sources of our own list that are one everyday talk, half of which is for training; the topics beside them are met only in testing.
 EVERYDAY = frozenset({"smalltalk", "near", "闲聊", "近旁"}) | _HALF | _ASIDE
 #: How often each manner is drawn where all are there: talk near the domain, sentences that break off, asides, other topics.
@@ -51,17 +60,17 @@ _COMMON = words("a an the is are was do does did can could i you we it there any
 
 class Candidate(NamedTuple):
     """An utterance with the source it comes from, and the domains that it lies near: it is said where one of them is spoken of. () for talk
-    that fits anywhere. `sad` is a remark that one feels sorry about."""
+    that fits anywhere. `kind` is "sad" for a remark that one feels sorry about, of an aside what it is, else ""."""
 
     text: str
     source: str
     domains: tuple[str, ...] = ()
-    sad: bool = False
+    kind: str = ""
 
 
 @dataclass(frozen=True)
 class OutOfScope(DialoguePerturber):
-    """Inserts user turns that are out of scope, each with a system turn that says so and repeats what the system had asked before.
+    """Inserts user turns that are out of scope, each with a system turn that says so, or that it heard, and repeats what it had asked before.
 
     Candidates that name a domain some system supports (`other_domain`), that a knowledge snippet answers (`knowledge_seeking`) or that hold a slot
     value (`names_value`) are not used. No text is met in two splits: a hash of the text says where it belongs. Of our own list two fifths are about
@@ -140,7 +149,7 @@ class OutOfScope(DialoguePerturber):
             after = dialogue.turns[gap] if gap < len(dialogue.turns) else None
             for _ in range(8):
                 one = _drawn(pool, spoken_of(dialogue, gap), place, after, rng)
-                text = one.text if self.texts else _introduced(one, place.left.kind == "open", dialogue.language, rng)
+                text = one.text if self.texts else _introduced(one, place.left.kind, dialogue.language, rng)
                 text = styled(text, dialogue, "user")
                 if one.source in _HALF and dialogue.language != "zh":
                     text = text.rstrip(" .?!") + "..."  # it breaks off, and no full stop closes it
@@ -180,15 +189,20 @@ def places_of(dialogue: Dialogue, locator: Locator) -> list[Place]:
     return [Place(0, Pending("open"))] if turns and turns[0].speaker == "user" else []
 
 
-def _introduced(one: Candidate, opens: bool, language: str, rng: Rng) -> str:
-    """The text of our own list with what leads to it, where it is of another topic or a question: nobody asks out of the blue what pi is."""
+def _introduced(one: Candidate, kind: str, language: str, rng: Rng) -> str:
+    """The text of our own list with what leads to it, where it is of another topic, a question, or said in place of an answer: nobody asks out of the
+    blue what pi is, or answers "which day?" by what the sister's bear is called."""
+    opens = kind == "open"
     name = "open" if opens else one.source
     question = one.text.endswith(("?", "？")) or (language != "zh" and QUESTION.match(one.text) is not None)
-    if one.source in _HALF | _ASIDE or (one.domains and not opens and not (question and rng.chance(_LED))):
+    if one.source in _HALF | _ASIDE or (one.domains and not opens and not (rng.chance(_LED) if question else kind == "question")):
         return one.text
     said = kind_of(one.text, language)
-    said = "question" if said == "bot" else said
-    intro = rng.choice((answers(language, "intro", name) if opens or said == "question" else []) or answers(language, "intro", said))
+    intros = answers(language, "intro", name) if opens or said in ("bot", "question") else []
+    intros = intros or answers(language, "intro", "question" if said == "bot" else said)
+    if said == "remark" and not opens and confesses(one.text):
+        intros = intros + answers(language, "intro", "confession")
+    intro = rng.choice(intros)
     if language == "zh":
         return intro + one.text
     closed = "?" if one.text[-1].isalnum() and QUESTION.match(one.text) else ""
@@ -252,7 +266,7 @@ def candidates(texts: str, language: str) -> tuple[Candidate, ...]:
     """All candidates of the given files ("|" between them), or of our own list, in file order, each text once."""
     found: dict[str, Candidate] = {}
     own = rows(language, "out_of_scope") if not texts else ()
-    listed = [Candidate(text, source, tuple(alternatives(near[0])) if near else (), "sad" in near[1:]) for source, text, *near in own]
+    listed = [Candidate(text, source, tuple(alternatives(near[0])) if near else (), "".join(near[1:])) for source, text, *near in own]
     for path in filter(None, texts.split("|")):
         listed += _read(Path(path))
     for one in listed:
@@ -353,10 +367,18 @@ def _pair(dialogue: Dialogue, place: Place, text: str, one: Candidate, locator: 
     asked: tuple[Act, ...] = ()
     answer = fixed
     if not fixed:
-        kind = "half" if one.source in _HALF else "aside" if one.source in _ASIDE else "sad" if one.sad else kind_of(one.text, language)
-        answer, asked = reply(dialogue, place.gap, kind, text, place.left, locator, rng)
+        answer, asked = reply(dialogue, place.gap, _said(one, language), place.left, locator, rng)
     acts = (Act(FALLBACK, _GENERAL.get(language, "general")), *asked)
     return Pair(text, answer, (OOS, OUT_OF_DOMAIN), (FALLBACK,), acts=acts, note=f"{OUT_OF_DOMAIN}, source {one.source}")
+
+
+def _said(one: Candidate, language: str) -> Said:
+    """What a reply has to fit."""
+    if one.source in _HALF:
+        return "half"
+    if one.source in _ASIDE:
+        return _ASIDES.get(one.kind, "aside-noise")
+    return "sad" if one.kind == "sad" else kind_of(one.text, language)
 
 
 def _unanswered(dialogue: Dialogue) -> list[Place]:

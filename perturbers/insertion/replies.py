@@ -14,15 +14,19 @@ from dialmill.perturbers.insertion.pending import Pending
 from dialmill.schemas import Act, Dialogue
 
 #: What was said, as far as a reply has to fit it: a question about the system, any other question, something to be done, a remark, one that one feels
-#: sorry about, a sentence that broke off, words that were not meant for the system.
-Said = Literal["bot", "question", "request", "remark", "sad", "half", "aside"]
+#: sorry about, a sentence that broke off, and words beside the talk: an apology, that it shall wait, words to somebody else,
+#: that something went wrong, whether it hears, and any other.
+Said = Literal[
+    "bot", "question", "request", "remark", "sad", "half", "aside-sorry", "aside-wait", "aside-other", "aside-care", "aside-hear", "aside-noise"
+]
 
 QUESTION = re.compile(
     r"(?:what|who|whose|which|why|when|where|how|is|are|am|do|does|did|can|could|will|would|should|have|has|was|were)\b", re.IGNORECASE
 )
 _REQUEST = re.compile(
     r"(?:please\b|tell|give|say|sing|flip|add|set|turn|play|wake|call|read|translate|explain|teach|help|let us|lets|write|recommend|define|raise|"
-    r"move|show|make|find|draw|pick|guess|spell|count|remember|cheer|promise|wish me|(?:can|could|will|would) you (?!ever\b|know|think|believe|dream|"
+    r"move|show|make|find|draw|pick|guess|spell|count|remember|cheer|promise|wish me|we should|"
+    r"(?:can|could|will|would) you (?!ever\b|know|think|believe|dream|"
     r"feel|like|keep|mind|prefer|say you)|i bet)\b",
     re.IGNORECASE,
 )
@@ -31,12 +35,16 @@ _NOT_YOU = re.compile(r"\b(?:do|would|did) you (?:know|happen)\b|\b(?:how|why|wh
 _QUESTION_ZH = re.compile(r"[？?]$|[吗么]。?$")
 _REQUEST_ZH = re.compile(
     r"(?:你能不能|你可以|能不能|可不可以|麻烦你?)?(?:帮我|给我|给同事|陪我|教我|替我|把|放一?首|放点|来[玩个段首]|推荐|说句|说个|讲|夸|明早叫|唱|念|猜|背|写|"
-    r"提醒|你?能(?:陪|教|帮|给|替|跟|变|握)|陪聊)|.*(?:陪我聊聊|帮我交一下)"
+    r"提醒|你?能(?:陪|教|帮|给|替|跟|变|握)|陪聊|要不咱)|.*(?:陪我聊聊|帮我交一下)"
 )
 _YOU_ZH = re.compile(r"^(?!你[说看觉知].*(?:为什么|怎么|真的|是不是|都)).*[你您]")
-#: An aside that asks the system to wait, and no mere noise beside the call.
-_ASKS_TO_WAIT = re.compile(
-    r"等(?!我把菜)|稍等|去去就回|去拿|找支笔|正忙|马上就来|说完|hold on|wait|moment(?! please$)|hang on|right back|let me|not now|busy", re.IGNORECASE
+#: A weakness of one's own, which "to be honest" may lead in to.
+_CONFESSES = re.compile(
+    r"i (?:am (?:terrible|hopeless|so bad|not very good|too shy|a bit (?:of a|scared)|terrified|the slowest|always)|always|never|can(?:not| never)|"
+    r"keep|get|bite|faint|have (?:never|far too|a terrible|always been|nothing)|once|still|wish i|failed|dropped|ate)\b|"
+    r"我(?:从小就|最怕|怕|老(?!公|婆|板|师|爸|妈|家)|总|一[^个].*就|一个人|这个?人|打呼|到现在都|切菜|炒菜|不太会|历史学得|驾照考了|有选择|自己做饭|"
+    r"打字只|拍照总|睡相|收拾|又把|停个车)",
+    re.IGNORECASE,
 )
 _SERVICE = re.compile(r"_\d+$")
 #: Domains of acts that say nothing of what is spoken of.
@@ -58,6 +66,11 @@ def kind_of(text: str, language: str) -> Said:
     return "bot" if _YOU.search(text) and not _NOT_YOU.search(text) else "question"
 
 
+def confesses(text: str) -> bool:
+    """Whether a remark tells a weakness of the speaker's own."""
+    return _CONFESSES.match(text) is not None
+
+
 def spoken_of(dialogue: Dialogue, gap: int) -> str:
     """The domain that is spoken of before turn `gap`: of the last act that has one, else of what the user says next, else the dialogue's first; ""
     where nothing tells."""
@@ -75,24 +88,22 @@ def answers(language: str, kind: str, name: str) -> list[str]:
     return [answer for cell in cells for answer in alternatives(cell)]
 
 
-def reply(dialogue: Dialogue, gap: int, said: Said, text: str, left: Pending, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:
+def reply(dialogue: Dialogue, gap: int, said: Said, left: Pending, locator: Locator, rng: Rng) -> tuple[str, tuple[Act, ...]]:
     """What the system says, and the requests that it repeats.
 
     Args:
         dialogue: the source.
         gap: the turn that the pair comes before.
         said: what the user said is.
-        text: what the user said.
         left: what is pending there.
         locator: finds the dialogue's values, which the way back must not name ("hotel" may be one).
         rng: for the choice of words.
     """
     language = dialogue.language
-    name = "aside-wait" if said == "aside" and _ASKS_TO_WAIT.search(text) else said
-    sorry = styled(rng.choice(answers(language, "sorry", name)), dialogue, "system")
+    sorry = styled(rng.choice(answers(language, "sorry", said)), dialogue, "system")
     if left.question:
         return _joined(sorry, left.question, language), left.acts
-    options = answers(language, "task", name)
+    options = answers(language, "task", said)
     if not options and left.kind in ("open", "nothing"):
         options = answers(language, "task", left.kind)
     if not options:

@@ -11,6 +11,7 @@ import pytest
 from dialmill.perturbers.core.contract import OptionError
 from dialmill.perturbers.core.lexicon import alternatives, rows
 from dialmill.perturbers.insertion.out_of_scope import EVERYDAY, OUT_OF_DOMAIN, OutOfScope, candidates, classify, inventory, split_of
+from dialmill.perturbers.insertion.replies import answers, confesses, kind_of
 from dialmill.perturbers.typing.chat import phrases
 from dialmill.schemas import Act, Dialogue, SlotValues, Turn
 from dialmill.schemas.dialogue import decode, encode
@@ -123,7 +124,7 @@ def test_talk_lies_near_the_domain_that_is_spoken_of(language: str, domain: str,
             if "oos" in turn.labels:
                 total += 1
                 plain = turn.utterance.replace(" ?", "").replace(" .", "").replace(" '", "'").casefold().rstrip(".?")
-                met += [near[text] for text in near if text.rstrip("?") == plain]
+                met += [near[text] for text in near if plain.endswith(text.rstrip("?"))][:1]
     assert 0.2 < len(met) / total < 0.6
     assert all(domain.partition("s_")[0] in {name.removesuffix("s") for name in names} | set(names) for names in met)
     assert any(other not in names for names in met)
@@ -163,25 +164,84 @@ def test_another_topic_is_introduced_and_takes_the_place_of_no_answer(language: 
         assert (met == 0) == waiting
 
 
-def test_nobody_is_waited_for_who_did_not_ask_and_a_clear_question_is_understood() -> None:
-    for language, wait, unclear in (
-        ("zh", ("我等您", "您先忙", "方便了", "忙完"), "明白"),
-        ("en", ("i'll wait", "take your time", "whenever"), "understand"),
-    ):
-        asides = {one.text.casefold() for one in candidates("", language) if one.source in ("aside", "旁话")}
-        seen = {True: 0, False: 0}
-        for number in range(400):
-            made = OutOfScope().perturb(talk(language, "test", f"D{number}"), 2)
-            for turn, answer in zip(made.turns, made.turns[1:], strict=False):
-                if "oos" in turn.labels:
-                    said = turn.utterance.casefold().rstrip(" .?")
-                    asks = re.search("等|忙|拿|找支|马上|去去|说完|wait|hold on|hang on|moment|busy|let me|not now|right back", said) is not None
-                    plain = re.sub(r" (?=['.,!])", "", answer.utterance.casefold())
-                    waits = any(word in plain for word in wait)
-                    assert not waits or (asks and any(said[:6] == text[:6] for text in asides)), (said, plain)
-                    assert unclear not in plain
-                    seen[waits] += 1
-        assert seen[True] and seen[False]
+def replies_by_kind(language: str, told: bool = False) -> dict[str, set[tuple[str, str]]]:
+    """(what the user said, the reply) of many inserted turns by the kind of what was said; `told`: where the system has asked nothing."""
+    known = {re.sub(r"\W", "", one.text).casefold(): one for one in candidates("", language)}
+    source = talk(language)
+    if told:
+        source = source.replace(turns=tuple(turn.replace(utterance="Fine .", acts=()) if turn.turn in (1, 3) else turn for turn in source.turns))
+    found: dict[str, set[tuple[str, str]]] = {}
+    for number in range(700):
+        made = OutOfScope().perturb(source.replace(source_id=f"D{number}", split=("train", "valid", "test")[number % 3]), 2)
+        for turn, answer in zip(made.turns, made.turns[1:], strict=False):
+            if "oos" in turn.labels:
+                plain = re.sub(r"\W", "", turn.utterance).casefold()
+                one = known.get(plain) or next((one for text, one in known.items() if plain.endswith(text)), None)
+                if one is not None:
+                    kind = one.kind or kind_of(one.text, language)
+                    said = re.sub(r" (?=['.,!?])", "", turn.utterance), re.sub(r" (?=['.,!?])|(?<=\w) (?=n't)", "", answer.utterance)
+                    found.setdefault(kind, set()).add(said)
+    return found
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_words_to_somebody_else_are_answered_as_such_and_only_an_apology_as_one(language: str) -> None:
+    own = candidates("", language)
+    asides = [one for one in own if one.source in ("aside", "旁话")]
+    assert {one.kind for one in asides} == {"sorry", "wait", "other", "care", "hear", "noise"} and not any(
+        one.kind not in ("", "sad") for one in own if one not in asides
+    )
+    found = replies_by_kind(language)
+    forgives = r"No problem|No worries\b|worry about|all right\." if language == "en" else "没关系|没事儿|不要紧"
+    elsewhere = "meant for me|somebody else|wasn't for me" if language == "en" else "不是[跟对]我说|您先忙|旁边的人"
+    for kind in ("other", "care", "hear"):
+        assert len(found[kind]) > (10 if kind == "other" else 0)
+        for said, answer in found[kind]:
+            assert not re.match(forgives, answer), (said, answer)
+    assert all(re.search(elsewhere, answer) for _, answer in found["other"])
+    assert not any(re.search(elsewhere, answer) for kind in found if kind not in ("other", "wait") for _, answer in found[kind])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_nothing_is_declined_where_nothing_was_asked_for(language: str) -> None:
+    declines = r"\b(?:can't|cannot|nothing I can do|not something|beyond|outside)\b" if language == "en" else "帮不|没办法|插不上|做不了|查不到"
+    found = {kind: replies_by_kind(language)[kind] | replies_by_kind(language, told=True).get(kind, set()) for kind in ("remark",)}
+    assert len(found["remark"]) > 40
+    assert not [(said, answer) for said, answer in found["remark"] if re.search(declines, answer)]
+    for kind in ("question", "request", "bot"):
+        assert not set(answers(language, "sorry", kind)) & set(answers(language, "sorry", "remark"))
+
+
+def test_nothing_is_said_that_takes_for_granted_what_never_happened() -> None:
+    for language, wrong in (("en", r"\bnot you\b|for you$|bore you|wrong button|my voice$|you sound"), ("zh", "没说你|发给你|手滑")):
+        assert not [one.text for one in candidates("", language) if re.search(wrong, one.text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "weakness"),
+    [
+        ("i am terrible at reading maps", "en", True),
+        ("i always cry when i hear an organ", "en", True),
+        ("my neighbour has bought a trampoline", "en", False),
+        ("i am thinking about moving to the countryside", "en", False),
+        ("我从小就怕打针。", "zh", True),
+        ("我老忘带牙刷。", "zh", True),
+        ("我老公从来不肯陪我逛街。", "zh", False),
+        ("验证码一直收不到。", "zh", False),
+        ("我妈参加合唱团了。", "zh", False),
+    ],
+)
+def test_only_a_weakness_is_confessed(text: str, language: str, weakness: bool) -> None:
+    assert confesses(text) == weakness
+    leads = answers(language, "intro", "confession")
+    assert len(leads) >= 4 and not any(set(leads) & set(answers(language, "intro", kind)) for kind in ("question", "request", "remark", "open"))
+    assert not any("before I forget" in one for kind in ("question", "request", "remark") for one in answers(language, "intro", kind))
+
+
+def test_a_remark_in_place_of_an_answer_is_led_in_to() -> None:
+    near = {re.sub(r"\W", "", one.text).casefold() for one in candidates("", "en") if one.domains and kind_of(one.text, "en") == "remark"}
+    found = replies_by_kind("en")["remark"]
+    assert found and not [said for said, _ in found if re.sub(r"\W", "", said).casefold() in near]
 
 
 @pytest.mark.parametrize(("domain", "wrong"), [("餐馆", "酒店"), ("出租", "酒店"), ("汽车", "餐厅")])
@@ -250,4 +310,4 @@ def test_a_train_source_must_be_there(tmp_path: Path) -> None:
 def test_golden() -> None:
     made = [OutOfScope(most=2).perturb(talk(source_id=f"D{number}"), 3) for number in range(10)]
     digest = hashlib.sha256("\n".join(turn.utterance for one in made for turn in one.turns).encode()).hexdigest()
-    assert digest[:16] == "b42dad402f6e17bd", "raise OutOfScope.version where a change of its output is meant"
+    assert digest[:16] == "37775a6874ce7eec", "raise OutOfScope.version where a change of its output is meant"
