@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity as retrieval
+from dialmill.pipelines.benchmarks.cgodial.rbd.benchmark import CgodialRbd
 from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning, same_topic
+from dialmill.pipelines.benchmarks.registry import load_recipe
 from dialmill.pipelines.core.errors import InputError, RecordError
 from dialmill.pipelines.sources import registry
 from dialmill.pipelines.sources.ecd import joined
+from dialmill.schemas import Dialogue, Turn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -239,12 +243,41 @@ def test_what_says_the_same_in_other_words_is_no_wrong_response(one: str, other:
         ("什么时候发货", "芒果干今天发货哦", "纯棉的更软一些", False),
         ("这个有活动吗", "可以先领券哦", "现在没有活动的亲", False),
         ("请问是什么时候呢", "现在可以的亲", "什么时候都可以", False),
+        ("能不能提前给我优惠", "亲亲不可以哦这个保密哦", "没有其他优惠了亲", True),
+        ("这个能不能改地址", "亲不能改了哦", "不好意思地址是改不了的", False),
+        ("能不能提前给我优惠", "亲亲不可以哦这个保密哦", "没有原味的哦", False),
     ],
 )
 def test_what_is_about_the_thing_asked_and_answered_is_no_wrong_response(question: str, answer: str, other: str, same: bool) -> None:
     """Today and within two days can't be told apart by who reads the context alone."""
     assert same_topic(question, answer, other) is same
     assert (other in retrieval.usable(answer, [other], ("您好", question), Meaning(), 1.0)) is not same
+
+
+@pytest.mark.parametrize(
+    ("text", "anywhere"),
+    [
+        *[
+            (text, True)
+            for text in ("好的呢亲", "恩恩亲亲", "不好意思呢亲", "我帮您问下哦稍等哦", "稍等哦客官我这边查询下您的订单", "好的呢我帮您催下哦")
+        ],
+        *[(text, False) for text in ("芒果干今天发货哦", "好的亲，包邮的", "稍等，赠品要看库存的", "查一下您的地址对不对")],
+    ],
+)
+def test_what_fits_anywhere_is_neither_a_right_response_nor_a_wrong_one(text: str, anywhere: bool) -> None:
+    dialogue = Dialogue(dialogue_id="x", source="ecd", source_id="x", turns=(Turn(0, "user", "什么时候发货"), Turn(1, "system", text)))
+    refused = False
+    try:
+        CgodialRbd().assess(dialogue, msgspec.msgpack.encode(["纯棉的更软一些"]), load_recipe("cgodial-rbd"), 1)
+    except RecordError as error:
+        refused = error.reason == "ambiguous_response"
+    assert refused is anywhere
+    assert (text in retrieval.usable("纯棉的更软一些", [text], ("您好", "哪种软"), Meaning(), 1.0)) is not anywhere
+
+
+def test_what_is_asked_may_stand_in_two_utterances() -> None:
+    context = ("茶具订单满九十九包邮", "是的亲", "不合理呀")
+    assert retrieval.usable("满99就包邮哦", ["现在不包邮哦"], context, Meaning(), 1.0) == []
 
 
 def test_both_sides_of_a_context_are_read_out_and_the_response_is_not(built: Path, tmp_path: Path) -> None:

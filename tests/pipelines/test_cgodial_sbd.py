@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import shutil
@@ -105,6 +106,41 @@ def test_the_same_turns_are_in_every_version_and_the_spoken_ones_differ(built: P
     assert different > 0.5 * total
     assert any("inserted" in turn.labels for one in clean.values() for turn in one.turns)
     assert all(dialogue.dialogue_id.endswith("/standard/0") for dialogue in clean.values())
+
+
+def test_every_version_has_the_source_s_turns_in_their_order_and_more_only_where_they_are_inserted(built: Path) -> None:
+    """The paper counts utterances of both sides of RiSAWOZ (13.5 a dialogue in val, 15.5 in test), which no version may lose."""
+    source = {one["dialogue_id"]: one["dialogue"] for path in (DATA / "risawoz").glob("*.json") for one in _dialogues_of(path)}
+    added = 0
+    for name, versions in _release(built).items():
+        pairs = source[name]
+        for version, turns in versions.items():
+            kept = [turn for turn in turns if turn["type"] not in ("extra_know", "out_of_know")]
+            assert len(kept) == len(pairs) and len(turns) <= len(pairs) + 4, (name, version)
+            if version == "log":
+                assert ["".join(turn["user"].split()) for turn in kept] == ["".join(pair["user_utterance"].split()) for pair in pairs]
+        added += len(versions["log"]) - len(pairs)
+    # One or two questions with a probability of 0.5, and one or two out-of-scope turns with one of 0.6.
+    assert 0.8 * len(source) < added < 2.2 * len(source)
+
+
+def _dialogues_of(path: Path) -> list[dict[str, Any]]:
+    loaded = _load(path)
+    return loaded if isinstance(loaded, list) and loaded and "dialogue" in loaded[0] else []
+
+
+def test_the_spoken_versions_are_slightly_reworded_and_differ_among_themselves(built: Path) -> None:
+    """Read out three times over "varying the expression subtly": most characters of what was written are still there."""
+    near, alike, total = 0.0, 0, 0
+    for versions in _release(built).values():
+        for turns in zip(*versions.values(), strict=True):
+            written, *heard = ["".join(re.findall(r"\w", turn["user"])) for turn in turns]
+            near += sum(difflib.SequenceMatcher(None, written, one, autojunk=False).ratio() for one in heard) / len(heard)
+            alike += len(set(heard)) < len(heard)
+            total += 1
+    found = manifest(built)["speech"]["transcribed"]["spoken"]["zh"]
+    assert near / total > 0.7 and alike < 0.5 * total
+    assert found["rate"] < 0.36 and 0.05 < found["speech_alone"]["rate"] < 0.2
 
 
 def test_rates_are_those_of_the_recipe(tmp_path: Path) -> None:

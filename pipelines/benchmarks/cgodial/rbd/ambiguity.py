@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.pipelines.baselines import ranker
-from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning, same_topic
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning, fits_anywhere, same_topic
 from dialmill.pipelines.candidates.keys import candidate_key, slips
 
 #: Ranker, and how many of the last utterances it sees (0 for all).
@@ -57,12 +57,15 @@ def priority(mean: float, number: int) -> int:
 
 def usable(answer: str, wrong: Iterable[str], context: Sequence[str], meaning: Meaning | None = None, limit: float = 1.0) -> list[str]:
     """The wrong responses that are wrong: none is empty, nearly equal to the answer or another one, or was said in the context; by `meaning`, none
-    says what the answer says (more alike than `limit`), or is about what the last utterance and the answer are about."""
+    says what the answer says (more alike than `limit`), fits anywhere, or is about what the last utterances of who asks and the answer are about."""
     said = {_key(text)[0] for text in context}
     found: list[str] = []
     for text in wrong:
         if _key(text)[0] and _key(text)[0] not in said and not any(nearly_equal(text, other) for other in (answer, *found)):
-            if meaning is not None and (meaning.same(answer, text, limit) or (context and same_topic(context[-1], answer, text))):
+            if meaning is not None and (meaning.same(answer, text, limit) or fits_anywhere(text)):
+                continue
+            # The speakers take turns; what is asked may stand in two utterances.
+            if meaning is not None and any(same_topic(question, answer, text) for question in context[-1:] + context[-3:-2]):
                 continue
             found.append(text)
     return found

@@ -17,7 +17,7 @@ import msgspec
 from dialmill.perturbers.core.rng import key_number
 from dialmill.pipelines.benchmarks.cgodial.rbd import ambiguity
 from dialmill.pipelines.benchmarks.cgodial.rbd.check import check_release
-from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning
+from dialmill.pipelines.benchmarks.cgodial.rbd.meaning import Meaning, fits_anywhere
 from dialmill.pipelines.benchmarks.cgodial.rbd.recipe import RetrievalRecipe
 from dialmill.pipelines.benchmarks.cgodial.rbd.release import HARD, SPLITS, placed
 from dialmill.pipelines.benchmarks.cgodial.rbd.scorer import RetrievalScorer
@@ -35,7 +35,7 @@ from dialmill.pipelines.core.subsets import subset_files
 from dialmill.schemas import Dialogue, Step
 from dialmill.schemas.kinds import ANY, FileKind
 
-ASSESSED = "mean_accuracy@2"
+ASSESSED = "mean_accuracy@3"
 
 
 class CgodialRbd(Benchmark):
@@ -73,7 +73,7 @@ class CgodialRbd(Benchmark):
     def assess(self, dialogue: Dialogue, extra: bytes, recipe: Recipe, seed: int) -> tuple[Dialogue, int | None]:
         assert isinstance(recipe, RetrievalRecipe)
         *context, answer = [turn.utterance for turn in dialogue.turns]
-        if ambiguity.length(answer) < recipe.min_response:
+        if ambiguity.length(answer) < recipe.min_response or fits_anywhere(answer):
             raise RecordError("ambiguous_response", f"{answer!r} fits many contexts")
         given = msgspec.msgpack.decode(extra, type=list[str])
         wrong = ambiguity.usable(answer, given, context, Meaning(), recipe.max_similarity)

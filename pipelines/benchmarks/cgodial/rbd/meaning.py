@@ -20,23 +20,29 @@ from dialmill.pipelines.candidates.keys import candidate_key
 
 #: Forms of address, particles and fillers, which any response can have.
 _FORMULAS = re.compile(
-    "亲爱[哒的]?|亲亲|亲|客官|小店|小二|您好|你好|哈喽|请稍等|哦|呢|哈|呀|啊|呐|哒|啦|咯|嘛|吧|嗯+|噢|的|了|您|你|我们|我|这边|那边|一下|就|也|都|请"
+    "亲爱[哒的]?|亲亲|亲|客官|小店|小二|您好|你好|哈喽|请稍等|哦|呢|哈|呀|啊|呐|哒|啦|咯|嘛|吧|嗯+|恩+|噢|的|了|您|你|我们|我|这边|那边|一下|就|也|都|请"
 )
 #: What a response does where it holds nothing else; the first that is found counts.
 _ACTS = (
     ("thanks", re.compile("不客气|不用谢|谢谢|感谢|麻烦[您你]?了")),
     ("apology", re.compile("抱歉|不好意思|对不起")),
-    ("wait", re.compile("稍等|等一下|问下|看下|查下|核实|查询")),
-    ("agreement", re.compile("好的|可以|对的|是的|没问题|没关系|没事|行|嗯")),
+    ("wait", re.compile("稍等|等一下|[问看查催][一]?下|催催|核实|查询|联系(?:快递|仓库|客服)")),
     ("refusal", re.compile("不可以|不行|不能|没有|没办法|无法|不会|不是")),
+    ("agreement", re.compile("好的|可以|对的|是的|没问题|没关系|没事|行|嗯|恩")),
 )
 _QUESTION = re.compile("[吗么嘛][呢亲哦哈]*$|[?？]|什么|哪|多少|怎么|几[个件天点号]|是否|是不是|有没有|要不要|可不可以")
 #: Two responses of different kinds (a question and a statement) must be so much more alike.
 _ACROSS = 1.6
+#: Acts that take a stand on what was asked.
+_STANDS = frozenset({"apology", "agreement", "refusal"})
+#: What a promise to look into something is made of, beside formulas.
+_LOOKING = re.compile("帮|查询?|[询]?问|催|看|核实|联系|反馈|备注|客服|仓库|快递|物流|订单|情况|尽快|马上|现在|[先再来去给为跟和下会]")
 #: What is left of a response in fewer characters is no content.
 _CONTENT = 2
 #: Pairs of characters that tell no topic.
-_COMMON = re.compile("什么|怎么|可以|没有|这个|那个|不是|是不|不能|还是|就是|多少|一个|这样|知道|现在|时候|还没|有没|没关|不会|不了|要是|如果")
+_COMMON = re.compile(
+    "什么|么时|么样|怎么|可以|没有|这个|那个|不是|是不|不能|还是|就是|多少|一个|这样|知道|现在|时候|还没|有没|没关|不会|不了|要是|如果"
+)
 
 
 class Meaning:
@@ -73,9 +79,16 @@ class Meaning:
 
 
 def same_topic(question: str, answer: str, other: str) -> bool:
-    """Whether a response is about the very thing that a context's last utterance and its answer are about: they share two characters in a row that
-    are no formula and no function word."""
-    return not _topics(question).isdisjoint(_topics(answer) & _topics(other))
+    """Whether a response is about the very thing that is asked, and answers it as the answer does: the three share two characters in a row that are
+    no formula and no function word; or the response shares them with the question, and refuses, agrees or apologises as the answer does."""
+    asked, told = _topics(question), _topics(other)
+    return not asked.isdisjoint(_topics(answer) & told) or (act(answer) == act(other) in _STANDS and not asked.isdisjoint(told))
+
+
+def fits_anywhere(text: str) -> bool:
+    """Whether a response fits most contexts, right or wrong: formulas alone ("好的呢亲"), or a promise to look into it ("我帮您查下订单")."""
+    content = _content(text)
+    return len(content) < _CONTENT or (act(text) == "wait" and len(_LOOKING.sub("", content)) < _CONTENT)
 
 
 def act(text: str) -> str:

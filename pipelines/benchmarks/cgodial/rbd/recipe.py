@@ -41,7 +41,7 @@ class RetrievalRecipe(Recipe):
         int,
         Meta(
             ge=1,
-            description="a right response of fewer characters fits many contexts, and makes an example ambiguous",
+            description="a right response of fewer characters fits many contexts, and makes an example ambiguous, as formulas of any length do",
             examples=[6],
             extra={"unit": "characters"},
         ),

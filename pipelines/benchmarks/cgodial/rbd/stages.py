@@ -24,7 +24,7 @@ from dialmill.schemas import Dialogue
 
 #: The suite whose text the release has.
 SPOKEN = "spoken"
-STEP = "candidates@3"
+STEP = "candidates@4"
 #: Responses of each split that examples with too few candidates draw from.
 _POOL = 2000
 
