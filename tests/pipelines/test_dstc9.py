@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from dialmill.perturbers.insertion.knowledge import KnowledgeBase
 from dialmill.pipelines.benchmarks.dstc9.check import inconsistent
+from dialmill.pipelines.benchmarks.dstc9.recipe import Dstc9Recipe
+from dialmill.pipelines.benchmarks.registry import load_recipe
+from dialmill.schemas import Dialogue, Turn
 
 from .tools import DATA, call, manifest, plain, records, rejects
 
@@ -250,3 +253,19 @@ def test_labels_of_another_corpus_name_it(tmp_path: Path) -> None:
     plain("dstc9-track1", [DATA / "risawoz"], tmp_path / "out", "suites=standard,knowledge", "label_sources={}")
     labels = json.loads((tmp_path / "out/release/data_eval/test/labels.json").read_text("utf-8"))
     assert labels and {label["source"] for label in labels} == {"risawoz"}
+
+
+@pytest.mark.parametrize(
+    ("source", "source_id", "label"),
+    [
+        *[(name, "SNG01.json", "multiwoz") for name in ("multiwoz21", "multiwoz22", "multi_woz_v22")],
+        *[("convlab", "multiwoz21-test-7", "multiwoz"), ("convlab", "crosswoz-test-7", "crosswoz"), ("crosswoz", "397", "crosswoz")],
+    ],
+)
+def test_labels_name_the_corpus_and_not_the_format(source: str, source_id: str, label: str) -> None:
+    recipe = load_recipe("dstc9-track1")
+    assert isinstance(recipe, Dstc9Recipe)
+    turns = (Turn(0, "user", "Is there wifi?"),)
+    record = Dialogue(dialogue_id=source_id, source=source, source_id=source_id, suite="knowledge", turns=turns)
+    assert recipe.label_source(record) == label
+    assert recipe.label_source(record.replace(suite="unseen")) == "sf_written" and recipe.label_source(record.replace(suite="spoken")) == "sf_spoken"

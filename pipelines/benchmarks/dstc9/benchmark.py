@@ -90,7 +90,7 @@ class Dstc9Track1(Benchmark):
             split = str(record.split)
             if record.suite != SEEN and split != "test":
                 continue
-            source = recipe.label_source(record.suite, record.source) if split == "test" else None
+            source = recipe.label_source(record) if split == "test" else None
             nbest = recipe.nbest if recipe.nbest and record.suite in recipe.spoken() else 0
             kept, number = _kept(record, recipe, context.seed, source, nbest)
             counted.entered += number

@@ -12,6 +12,7 @@ from dialmill.perturbers.entities.perturber import Entities
 from dialmill.perturbers.insertion.knowledge import WHOLE_DOMAIN, Knowledge, KnowledgeBase, KnowledgeError, load
 from dialmill.pipelines.core.errors import DialmillError, UsageError
 from dialmill.pipelines.core.recipe import Recipe
+from dialmill.schemas import Dialogue
 
 from dialmill import perturbers
 
@@ -161,13 +162,15 @@ class Dstc9Recipe(Recipe):
             return False
         return any(entity_id != WHOLE_DOMAIN for base in self.bases() if base is not None for _, entity_id in base.entities)
 
-    def label_source(self, suite: str, corpus: str) -> str:
-        """What the labels of test say of where they come from, of a suite and the corpus that its dialogues are of."""
-        if suite in self.label_sources:
-            return self.label_sources[suite]
-        if suite != SEEN:
-            return suite
-        return _MULTIWOZ if corpus.startswith(_MULTIWOZ) else corpus
+    def label_source(self, record: Dialogue) -> str:
+        """What the labels of test say of where they come from: by the suite, else the corpus, whatever the format that it came in."""
+        if record.suite in self.label_sources:
+            return self.label_sources[record.suite]
+        if record.suite != SEEN:
+            return record.suite
+        # A format of many corpora has the corpus in its ids: "multiwoz21-test-7".
+        corpus = record.source_id.partition("-")[0] if record.source == "convlab" else record.source
+        return _MULTIWOZ if corpus.replace("_", "").startswith(_MULTIWOZ) else corpus or record.source
 
     def spoken(self) -> frozenset[str]:
         """The suites with a speech link, whose turns were recognised."""
