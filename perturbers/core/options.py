@@ -211,7 +211,7 @@ def _read(name: str, kind: Any, value: Any, fault: OptionError) -> Any:
     if origin is Literal:
         return value
     if origin is list:
-        items = [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+        items = [item.strip() for item in _inside(value, "[]").split(",") if item.strip()] if isinstance(value, str) else value
         if not isinstance(items, list | tuple):
             raise fault
         return [read(name, arguments[0], item) for item in items]
@@ -222,9 +222,15 @@ def _read(name: str, kind: Any, value: Any, fault: OptionError) -> Any:
     return _scalar(kind, value, fault)
 
 
+def _inside(text: str, brackets: str) -> str:
+    """A list or mapping as text without the brackets that YAML writes around it."""
+    shown = text.strip()
+    return shown[1:-1] if shown[:1] == brackets[0] and shown[-1:] == brackets[1] else text
+
+
 def _pairs(value: Any, fault: OptionError) -> dict[Any, Any]:
     if isinstance(value, str):
-        pairs = [_PAIR.split(item, 1) for item in value.split(",") if item.strip()]
+        pairs = [_PAIR.split(item, 1) for item in _inside(value, "{}").split(",") if item.strip()]
         return {pair[0].strip(): pair[1].strip() if len(pair) > 1 else "" for pair in pairs}
     if not isinstance(value, dict):
         raise fault

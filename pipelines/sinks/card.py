@@ -70,6 +70,7 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
         label = "label" if recipe.held_out_labels else "label that test has"
         least = f"at least {LEAST} of each domain and of each {label}, where train has so many"
         lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {asked}, {least} ({shown}); smaller sets are subsets of larger ones."]
+    lines += _loading(inner_cards(job, manifest, languages), front["configs"])
     notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
     lines += ["", "## Suites", "", *notes] if notes else []
     lines += [*_difficulty(manifest), *_losses(manifest), *_hard(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
@@ -148,6 +149,15 @@ def _front_matter(job: Job, licence: str, languages: Sequence[str], counts: Mapp
     }
 
 
+def _loading(inner: Mapping[str, str], suites: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How each config is loaded, those of the folders with cards of their own too."""
+    found = {"DIR": [str(one["config_name"]) for one in suites]}
+    for path, text in sorted(inner.items()):
+        found[f"DIR/{path.partition('/')[0]}"] = [one["config_name"] for one in yaml.safe_load(text.split("---\n")[1])["configs"]]
+    lines = [f'- `load_dataset("{folder}", NAME)`, with NAME one of {", ".join(names)}' for folder, names in found.items() if names]
+    return ["", "## Loading", "", "With the datasets library, where DIR is this folder:", "", *lines] if lines else []
+
+
 def _tasks(job: Job, counts: Mapping[str, int]) -> dict[str, list[str]]:
     """The Hub's words for what the data is for; files of examples with candidates make it a task of selection, whatever the benchmark."""
     if any(release_parts(path) is not None for path in counts):
@@ -184,6 +194,7 @@ def inner_cards(job: Job, manifest: Mapping[str, Any], languages: Sequence[str])
             front = {
                 "language": list(languages),
                 "license": _HUB_NAMES.get(binding_licence(job, manifest), "other"),
+                "size_categories": [size_category(sum(counts[f"{folder}/{one['path']}"] for data in configs.values() for one in data))],
                 **_tasks(job, counts),
                 "configs": [{"config_name": name, "data_files": data} for name, data in configs.items()],
             }

@@ -60,6 +60,18 @@ def test_a_config_loads_the_examples_of_each_subtask(selection: Path, tmp_path: 
             assert [row["example-id"] for row in loaded[split].to_list()] == [one["example-id"] for one in due]
 
 
+def test_the_card_says_how_each_config_is_loaded(selection: Path, raddle: Path) -> None:
+    for folder in (selection, raddle):
+        text = (folder / "README.md").read_text("utf-8")
+        for inner in ("", "/release", "/few_shot"):
+            card = folder / inner.lstrip("/") / "README.md"
+            if card.exists():
+                front = _front(card.parent)
+                (line,) = [line for line in text.splitlines() if f'load_dataset("DIR{inner}"' in line]
+                assert line.endswith(", ".join(one["config_name"] for one in front["configs"])) and front["size_categories"] == ["n<1K"]
+    assert 'DIR/release"' in (selection / "README.md").read_text("utf-8")
+
+
 def test_a_config_loads_the_examples_of_the_subsets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hard test set is a split, the few-shot set a config; splits come in their order."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
