@@ -106,15 +106,31 @@ def refusal(made: Conversation, nicks: Nicks, recipe: LogRecipe) -> RecordError 
 _SOUGHT = (
     r"how what whats why where when which who can could would should does anyone anybody someone somebody help need want wanna trying try "
     r"tried looking wondering wonder having problems? issues? trouble errors? fails? failed failing broken broke crash\w* hang\w* freez\w* "
-    r"stuck missing wrong can'?t cannot won'?t don'?t doesn'?t didn'?t isn'?t not no nothing never blank slow silent dead unable lost "
-    r"question possible instead my please pls says"
+    r"stuck missing wrong can'?t cannot won'?t don'?t doesn'?t didn'?t isn'?t wasn'?t aren'?t couldn'?t nothing blank slow silent dead unable lost "
+    r"question possible instead please pls plz says stop(?:s|ped) ideas? suggestions? suggest recommend\w* advice segfault\w* garbled "
+    r"overheats? denied corrupt\w* disconnects? rescue prompt unreadable hung dies died refuses? complain\w*"
 )
-_PHRASES = r"way to|i have|i've|i get|i got|tell me|is there"
+_PHRASES = (
+    r"way to|tell me|is there|is it (?:safe|ok|okay|normal|true)|i'?d like|i would like|"
+    r"after (?:the |an? |my |i )?\w*(?:upgrad|updat|install|reboot|resiz|restart|suspend|resum|boot)\w*|"
+    r"no (?:sound|audio|video|network|internet|signal|space|such)|"
+    r"not (?:work|found|detect|recogni|show|load|start|boot|support|mount|connect|see|respond|able|sure|install|available)\w*"
+)
+#: These tell a trouble or a wish where the rest isn't merry: "my printer is on fire", but not "just finished my exams, yay".
+_WEAK = r"\b(?:my|not|no|never|i have|i've|i get|i got|just (?:installed|upgraded|updated|switched))\b"
+_MERRY = re.compile(
+    r"\b(?:yay+|woo+t?|hoo?ray|congrat\w*|rocks?|awesome|amazing|great job|well done|love|loving|thank\w*|thx|ty|"
+    r"finally (?:got|fixed|working|works?)|works? (?:now|great)|no (?:way|problem|worries|idea)|not (?:bad|much|really)|never ?mind|nvm|my bad|oh my|"
+    r"i have to go|i'?ve got to go)\b",
+    re.I,
+)
 _SOUGHT_ZH = (
-    "怎么 怎样 如何 为什么 为啥 什么 啥 哪 请 帮 求 问题 错误 报错 出错 失败 不能 无法 不了 不到 不行 不动 不起 不出 不上 没声音 没有声音 没反应 "
-    "没有反应 没法 没用 死机 崩溃 黑屏 蓝屏 花屏 卡住 卡死 坏了 丢了 连不 打不 装不 有没有 想 需要"
+    "怎么 怎样 如何 为什么 为啥 什么 啥 哪 请教 请问 请帮 帮 求 问题 错误 报错 出错 失败 不能 无法 不了 不到 不行 不动 不起 不出 不上 没声音 没有声音 "
+    "没反应 没有反应 没法 没用 死机 崩 黑屏 蓝屏 花屏 卡住 卡死 很卡 太卡 好卡 坏了 丢了 没了 不见 很慢 太慢 好慢 变慢 异常 失灵 乱码 提示 连不 打不 装不 "
+    "有没有 想把 想装 想用 想要 想问 想找 想学 想换 需要 推荐"
 )
-_ASKS = re.compile(rf"\?|\b(?:{'|'.join(_SOUGHT.split())}|{_PHRASES})\b|[吗呢么？]|{'|'.join(_SOUGHT_ZH.split())}", re.I)
+_ASKS = re.compile(rf"\?|\b(?:{'|'.join(_SOUGHT.split())}|{_PHRASES})\b|[吗呢么？]|{'|'.join(_SOUGHT_ZH.split())}|报 ?\d", re.I)
+_HINTS = re.compile(_WEAK, re.I)
 
 
 def opening(made: Conversation) -> str:
@@ -131,14 +147,39 @@ def opening(made: Conversation) -> str:
 _GREETING = (
     "hi hello hey hiya hallo hola yo greetings morning good evening afternoon all everyone everybody there guys folks anyone anybody "
     "here how are r you u doing today is what's whats how's hows it going goin things life a day oh no night nite bye cu later wow up sup around "
-    "awake alive lol haha re back am i im i'm 你好 大家好 有人吗 有人在吗 在吗 早 早上好 晚上好 晚安"
+    "awake alive lol haha hehe rofl brb re back test testing tests ping [0-9]+ nope yes yep yeah am i im i'm 你好 大家好 有人吗 有人在吗 在吗 早 "
+    "早上好 晚上好 晚安"
 )
-_CHAT = re.compile(rf"[^\w]*(?:(?:{'|'.join(_GREETING.split())})[^\w]*)+", re.I)
+_CHAT = re.compile(rf"[^\w]*(?:(?:{'|'.join(_GREETING.split())})[^\w]*)*", re.I)
+#: Talk for its own sake, also where it is a question: whether anybody reads, where people are from, thanks.
+_ANYONE = r"(?:any ?(?:one|body)|some ?(?:one|body)|every ?(?:one|body))"
+_YOU = r"(?:you|u|y'?all|(?:you )?guys|people)"
+_SMALL_TALK = re.compile(
+    rf"(?:can|does|do|did) (?:{_ANYONE}|{_YOU}) (?:even |still |all )?(?:see|read|hear|receive|get) (?:me|this|my (?:text|message)s?)\W*$|"
+    rf"\b(?:am i|is this (?:thing|channel|chat)|is {_ANYONE}) (?:connected|online|on|muted|alive|active|dead|awake|alone|here|there|around|home)\W*$|"
+    rf"where (?:is|are|r) (?:{_ANYONE}|{_YOU})(?: all)?(?: from)?\W*$|what(?:'?s| is)? (?:channel|this channel|room)(?: (?:is|about|for|this))*\W*$|"
+    rf"(?:did|have) (?:{_ANYONE}|{_YOU}) (?:see|seen|watch|watched) (?:the|that) (?:game|match|movie|film|show|news)|"
+    r"\bwho(?: else| here)* (?:likes?|loves?|hates?|wants? (?:a )?(?:beer|pizza|coffee))\b|"
+    r"what an? (?:\w+ ){0,2}(?:day|night|week|game|shame|pity|surprise|relief)\b|how old (?:are|r) (?:you|u)\b|\ba/s/l\b|"
+    r"吃(?:饭)?了[吗没]|都?(?:是|在)哪[里儿个]?(?:城市|省|国家|地方)?的?人?[呢啊呀]?\W*$|几岁|天气(?:真|好|不错)",
+    re.I,
+)
+_THANKS = re.compile(r"\W*(?:(?:ok|okay|well|hey|hi|ah),? )?(?:thanks|thank you|thx|many thanks|谢谢|多谢|感谢)", re.I)
+#: What asks for something whatever else is said.
+_PLEADS = re.compile(r"\bbut\b|\bhow (?:do|to|can)\b|但是?|可是|不过|怎么")
 
 
 def asks(text: str) -> bool:
-    """Whether an opening asks for something: a question, a wish, or a trouble that is told. "hi, how are you?" asks for nothing."""
-    return _ASKS.search(text) is not None and _CHAT.fullmatch(text) is None
+    """Whether an opening asks for something: a question, a wish, or a trouble that is told. "hi, how are you?" asks for nothing, nor does "can anyone
+    read this?", nor thanks."""
+    merry = _MERRY.search(text) is not None and "?" not in text and "？" not in text
+    # Thanks ask where a "but" follows; and what is merry has no "my" or "no" as a complaint.
+    if _CHAT.fullmatch(text) or _SMALL_TALK.search(text) or (_THANKS.match(text) and not _PLEADS.search(text)):
+        return False
+    plain = _MERRY.sub(" ", text)
+    if _CHAT.fullmatch(plain):
+        return False
+    return _ASKS.search(plain) is not None or (not merry and _HINTS.search(plain) is not None)
 
 
 _COMMAND = re.compile(r"!\w|([\w-]+)(?:[:,]\s*\S|\s+tell\s)", re.I)
@@ -156,11 +197,61 @@ def _with_factoid(log: Log, line: LogLine, text: str, recipe: LogRecipe) -> str:
     """A message that calls the channel's bot with what the bot says to it, or nothing where it is left out or the bot says nothing."""
     if recipe.bot_commands == "keep" or not _calls_bot(text) or line.is_bot:
         return text
-    if recipe.bot_commands == "factoid":
-        for later in log.lines[line.line + 1 : line.line + 1 + _BOT_ANSWERS]:
-            if later.is_bot and later.is_talk and later.text.strip():
-                return f"{text.strip()}. {_said(later)}"
-    return ""
+    answer = _bot_answer(log, line) if recipe.bot_commands == "factoid" else None
+    return f"{text.strip()}. {_said(answer)}" if answer is not None else ""
+
+
+#: Whom a call is for: "!ask | kim", "!ask > kim", "ubottu: tell kim about ask".
+_FOR = re.compile(r"[|>]\s*(\S+)|\btell\s+(\S+)\s+(?:about\b)?", re.I)
+#: To whom the bot speaks.
+_TO = re.compile(r"(\S+?)[:,]\s")
+#: What the bot says where the channel learns nothing: it says it elsewhere, or knows nothing.
+_EMPTY = re.compile(r"see my private message|(?:don't|do not) know anything about|know nothing about|^factoid \S+ not found", re.I)
+
+
+def _bot_answer(log: Log, call: LogLine) -> LogLine | None:
+    """What the channel's bot says to a call; None where it says nothing, or nothing that can be told to be for this call.
+
+    Calls that are close together are answered in their order, but for those that name whom they are for: the bot names them too.
+    """
+    pending: list[LogLine] = []
+    for line in log.lines[max(0, call.line - _BOT_ANSWERS) : call.line + 1 + _BOT_ANSWERS]:
+        if not line.is_talk or not line.text.strip() or line.nick.lower().startswith("floodbot"):
+            continue
+        if not line.is_bot:
+            pending += [line] if _calls_bot(line.text) else []
+            continue
+        answered = _answered(line, pending)
+        if answered is call:
+            return None if _EMPTY.search(line.text) else line
+        if answered is not None:
+            pending.remove(answered)
+    return None
+
+
+def _answered(line: LogLine, pending: Sequence[LogLine]) -> LogLine | None:
+    """The call that a bot's line answers: one for whom the bot names, or whose words it repeats, else the first that is for nobody."""
+    to = _TO.match(line.text)
+    if to is not None:
+        named = [one for one in pending if to[1].casefold() in (_meant(one.text), one.nick.casefold())]
+        if named or "see my private message" in line.text:
+            return named[0] if named else None
+    words = set(re.findall(r"\w+", line.text.casefold()))
+    about = [one for one in pending if not words.isdisjoint(_asked_for(one.text))]
+    free = [one for one in pending if _meant(one.text) is None]
+    # The bot has the name of whom a call is for in front, but where it knows nothing.
+    return next((one for one in about if one in free or _EMPTY.search(line.text)), free[0] if free else None)
+
+
+def _meant(text: str) -> str | None:
+    found = _FOR.search(text)
+    return (found[1] or found[2]).casefold() if found else None
+
+
+def _asked_for(text: str) -> set[str]:
+    """The words that a call asks about: "grub" of "!grub | kim", "kim" of none."""
+    asked = _FOR.sub(" ", text.casefold())
+    return set(re.findall(r"\w+", asked)) - BOTS - {"tell", "about", "info", "find", "me", "the", "a"}
 
 
 def _directed(made: Conversation, nicks: Nicks) -> bool:
@@ -239,7 +330,7 @@ def dialogue(log: Log, made: Conversation, nicks: Nicks, recipe: LogRecipe, sour
     if not turns or changes < recipe.min_turns:
         raise RecordError("too_few_turns", f"{changes if turns else 0} turns, at least {recipe.min_turns} wanted")
     source_id = f"{log.name}#{made.messages[0].line}"
-    lineage = Step("disentangle@2", None, None, "read", (), (f"links:{recipe.links}", f"confidence:{made.confidence:g}"))
+    lineage = Step("disentangle@3", None, None, "read", (), (f"links:{recipe.links}", f"confidence:{made.confidence:g}"))
     made_of = Dialogue(
         dialogue_id=source_id,
         source=source,

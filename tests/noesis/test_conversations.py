@@ -6,7 +6,7 @@ import pytest
 from dialmill.pipelines.benchmarks import registry as benchmarks
 from dialmill.pipelines.benchmarks.noesis.recipe import UbuntuRecipe
 from dialmill.pipelines.candidates.cuts import places
-from dialmill.pipelines.disentangle.dialogues import _said, asks, dialogue, gather, opening, refusal
+from dialmill.pipelines.disentangle.dialogues import _said, _with_factoid, asks, dialogue, gather, opening, refusal
 from dialmill.pipelines.disentangle.logs import Log, LogLine, parse
 from dialmill.pipelines.disentangle.nicknames import Nicks
 from dialmill.schemas import Dialogue, Turn
@@ -128,6 +128,43 @@ def test_what_the_bot_says_stands_with_the_call(option: str, second: str | None)
     assert second is None or said[1].startswith("!grub")
 
 
+_REQUESTS = [
+    "sound stopped after the update",
+    "any ideas on getting flash to run in firefox",
+    "recommend me a good torrent client",
+    "hi all, I'd like to set up a webserver",
+    "wpa_supplicant segfaults",
+    "is it safe to delete /var/cache/apt",
+    "so I just installed gutsy and now there's just a blinking cursor",
+    "is anyone here using the gnome3 ppa",
+    "thanks, but how do I undo that",
+    "更新之后开机很慢",
+    "apt-get 报 404",
+    "firefox老是崩",
+    "双系统引导没了",
+]
+_TALK = [
+    "thanks for the help yesterday everybody",
+    "just finished my exams, yay",
+    "i finally got my sound working",
+    "did you see the game last night?",
+    "who else likes pizza",
+    "no way",
+    "what a day",
+    "not bad, you?",
+    "???",
+    "can you see this",
+    "does anyone read this?",
+    "what channel is this",
+    "where is everybody from",
+    "is anyone here?",
+    "test 123",
+    "大家吃了吗",
+    "你们都在哪个城市",
+    "谢谢大家",
+]
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
@@ -146,6 +183,8 @@ def test_what_the_bot_says_stands_with_the_call(option: str, second: str | None)
         ("hi, how's it going?", False),
         ("oh no", False),
         ("hello, no sound since the upgrade", True),
+        *[(text, True) for text in _REQUESTS],
+        *[(text, False) for text in _TALK],
     ],
 )
 def test_openings_that_ask_for_something(text: str, wanted: bool) -> None:
@@ -198,3 +237,23 @@ def test_a_bot_is_called_by_its_name_too(call: str) -> None:
         record, _ = dialogue(log, made, nicks, recipe, "ubuntu_irc", None)
         assert sum("boot loader" in turn.utterance for turn in record.turns) == left
         assert not left or record.turns[1].utterance.startswith(call[:6])
+
+
+@pytest.mark.parametrize(
+    ("lines", "answers"),
+    [
+        # Two calls at once, answered in their order, and out of it where the bot names whom it speaks to.
+        (["<bo> !grub", "<cy> !sound", "<ubottu> grub is the boot loader", "<ubottu> For sound, see the wiki"], [2, 3]),
+        (["<bo> !grub | ana", "<cy> !sound | dan", "<ubottu> dan: For sound, see the wiki", "<ubottu> ana: It boots"], [3, 2]),
+        (["<bo> !effects", "<cy> !packaging > dan", "<ubottu> dan, please see my private message"], [None, None]),
+        (["<bo> !us | ana", "<ubottu> Sorry, I don't know anything about us"], [None]),
+        (["<bo> ubottu: tell ana about grub", "<floodbot1> cy: do not paste here", "<ubottu> ana: grub boots"], [2]),
+        (["<bo> !grub | ana", "<ubottu> dan: bug 1 is fixed"], [None]),
+        (["<bo> !info ktouch", "<ubottu> ktouch: typing tutor for KDE"], [1]),
+    ],
+)
+def test_each_call_has_its_own_answer_of_the_bot(lines: list[str], answers: list[int | None]) -> None:
+    log = _log([f"[10:00] {line}" for line in lines])
+    for at, answer in enumerate(answers):
+        said = _with_factoid(log, log.lines[at], log.lines[at].text, _recipe("bot_commands=factoid"))
+        assert said == ("" if answer is None else f"{log.lines[at].text}. {log.lines[answer].text}")
