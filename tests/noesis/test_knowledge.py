@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from dialmill.pipelines.benchmarks.noesis import manuals
+from dialmill.pipelines.benchmarks.noesis.advising import about, known_titles
 from dialmill.pipelines.core.errors import InputError, RecordError
+from dialmill.pipelines.core.inputs import InputFile
 from dialmill.pipelines.core.source import Piece
 from dialmill.pipelines.core.unknown import known
 from dialmill.pipelines.sources.advising import Advising
@@ -222,3 +224,19 @@ def test_a_released_label_of_success_stands_at_a_message(label: str, position: i
         "success-labels": [{"label": label, "position": position}],
     }
     assert (not validate_record("noesis-dstc8", [example])) is right
+
+
+def test_a_course_is_named_by_its_title_too(tmp_path: Path) -> None:
+    """Candidates are about the courses that the answer is about, or a ranker by titles would find it."""
+    records = [
+        {"Course": "MILL 492", "CourseTitle": "Introduction to Artificial Intelligence"},
+        {"Course": "EECS281", "CourseTitle": "Data Structures & Algorithms"},
+        {"Course": "MILL 999", "CourseTitle": "Data structures and algorithms"},
+        {"Course": "STUDIO", "CourseTitle": "Drawing"},
+    ]
+    (tmp_path / "course-info.json").write_text(json.dumps(records), "utf-8")
+    titles = known_titles([InputFile(0, str(tmp_path / "course-info.json"), "course-info.json", "advising", "knowledge", 1)])
+    assert titles == {"introduction to artificial intelligence": 492, "data structures and algorithms": 281}
+    assert about("How about Introduction to Artificial Intelligence?", titles).themes == (492,)
+    assert about("Take data structures & algorithms, then MILL 492.", titles).themes == (281, 492)
+    assert about("Structures of data", titles).themes == () and about("Data Structures & Algorithms").themes == ()

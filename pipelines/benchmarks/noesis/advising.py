@@ -74,12 +74,13 @@ class NoesisAdvising(Noesis):
     def finish(self, runner: Runner, job: Job, folder: str, records: Any) -> list[Outputs]:
         recipe = job.recipe
         assert isinstance(recipe, AdvisingRecipe)
-        counts = runner.combine("list conversations", ListConversations(recipe), records)
+        catalogues = [one for one in job.inputs if one.role == "knowledge"]
+        courses = known_titles(catalogues)
+        counts = runner.combine("list conversations", ListConversations(recipe, courses), records)
         bytes_in = sum(one.size for one in job.inputs)
-        wording = WordConversations(recipe, job.seed, example_shards(bytes_in, recipe), parts_of(bytes_in))
+        wording = WordConversations(recipe, job.seed, example_shards(bytes_in, recipe), parts_of(bytes_in), courses)
         made = runner.apply("word and cut conversations", wording, records, side=counts)
         outputs = selection(runner, job, folder, made, recipe, recipe.form, recipe.unanswered[recipe.form], None)
-        catalogues = [one for one in job.inputs if one.role == "knowledge"]
         if catalogues:
             outputs.append(runner.apply("read courses", ReadCourses(catalogues), runner.create("catalogues", list(range(len(catalogues))))))
         return outputs
@@ -111,8 +112,8 @@ class _Named(msgspec.Struct):
 class ListConversations:
     """The combiner of `Conversations`. Each training conversation takes its share of the partial conversations."""
 
-    def __init__(self, recipe: AdvisingRecipe) -> None:
-        self.recipe = recipe
+    def __init__(self, recipe: AdvisingRecipe, courses: Mapping[str, int] | None = None) -> None:
+        self.recipe, self.courses = recipe, dict(courses or {})
 
     def create(self) -> _Named:
         """None yet."""
@@ -129,7 +130,7 @@ class ListConversations:
             if turn.speaker == "system":
                 state.wordings[split] = state.wordings.get(split, 0) + len(texts)
                 for text in texts:
-                    for course in about(text).themes:
+                    for course in about(text, self.courses).themes:
                         naming.setdefault(course, {}).setdefault(item[0], set()).add(key_hash(candidate_key(text)))
         return state
 
@@ -176,8 +177,8 @@ class WordConversations(Stage):
 
     tags = ("out", "example", "utterance")
 
-    def __init__(self, recipe: AdvisingRecipe, seed: int, shards: Mapping[str, int], parts: int) -> None:
-        self.recipe, self.seed, self.shards, self.parts = recipe, seed, shards, parts
+    def __init__(self, recipe: AdvisingRecipe, seed: int, shards: Mapping[str, int], parts: int, courses: Mapping[str, int] | None = None) -> None:
+        self.recipe, self.seed, self.shards, self.parts, self.courses = recipe, seed, shards, parts, dict(courses or {})
 
     def process(self, element: Item, side: Conversations | None = None) -> Iterable[tuple[str, Item]]:
         _, data = element
@@ -194,7 +195,7 @@ class WordConversations(Stage):
             if turn.speaker == "system":
                 weight = pool.WEIGHT * possible.count(turn.turn) // max(len(possible) * len(texts), 1)
                 for text in texts:
-                    yield from contribution(text, bits, weight, about(text), parts=self.parts)
+                    yield from contribution(text, bits, weight, about(text, self.courses), parts=self.parts)
         if split is None:
             return
         if split == "train":
@@ -208,7 +209,7 @@ class WordConversations(Stage):
         shared = known.shared.get(split, set())
         found = []
         for at in places(dialogue, self.recipe.min_context, self.recipe.short_contexts):
-            rivalled = all(shared.issuperset(about(text).themes) for text in wordings[at])
+            rivalled = all(shared.issuperset(about(text, self.courses).themes) for text in wordings[at])
             found += [at] * (_LOTS if rivalled else 1)
         return found
 
@@ -365,13 +366,41 @@ _TOLD = tuple(
 _ASK, _PART, _ADVISE, _TELL = 1, 2, 3, 4
 
 
-def about(text: str) -> pool.About:
-    """What an advisor's utterance is about, the numbers of the courses that it names, and what it does: ask, part, advise, or tell, and of what."""
+def about(text: str, titles: Mapping[str, int] | None = None) -> pool.About:
+    """What an advisor's utterance is about, the numbers of the courses that it names, and what it does: ask, part, advise, or tell, and of what.
+
+    Args:
+        titles: the numbers of courses by their titles, as `known_titles` reads them: a course may be named by its title alone.
+    """
     courses = {int(found[1] or found[2]) for found in _COURSE.finditer(text)}
+    if titles:
+        plain = f" {_plain(text)} "
+        courses.update(number for title, number in titles.items() if f" {title} " in plain)
     told = [number for number, pattern in enumerate(_TOLD, _TELL + 1) if pattern.search(text)]
     tell = told[0] if len(told) == 1 else _TELL
     act = _ASK if text.rstrip().endswith("?") else _PART if _THANKED.search(text) else _ADVISE if _ADVISES.search(text) else tell
     return pool.About(act, tuple(sorted(courses)))
+
+
+def _plain(text: str) -> str:
+    """The words of a text without case and punctuation, "&" as "and"."""
+    return " ".join(re.findall(r"\w+", text.casefold().replace("&", " and ")))
+
+
+def known_titles(catalogues: Iterable[InputFile]) -> dict[str, int]:
+    """The number of each course of some catalogues by its title; of two courses of one title the smaller. What a catalogue has wrong is told where its
+    records are written."""
+    found: dict[str, int] = {}
+    for one in catalogues:
+        try:
+            records = course_records(one.path, files.read_bytes(one.path))
+        except (InputError, RecordError):
+            continue
+        for record in records:
+            number, title = re.search(r"(\d{2,4})[A-Za-z]?\s*$", str(record.get("Course"))), record.get("CourseTitle")
+            if number is not None and isinstance(title, str) and (words := _plain(title)):
+                found[words] = min(int(number[1]), found.get(words, int(number[1])))
+    return found
 
 
 def _spread(cuts: Sequence[int], rng: Rng, count: int) -> list[int]:
