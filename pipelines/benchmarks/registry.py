@@ -83,7 +83,8 @@ def file_kinds() -> tuple[FileKind, ...]:
 
 def relatives() -> tuple[Relative, ...]:
     """Every kind of file that is easily taken for one of `file_kinds` and is none."""
-    return tuple(one for known in (*sources.usable(), *usable()) for one in known.relatives)
+    found = [one for source in sources.usable() for one in source.relatives]
+    return (*found, *(one for benchmark in usable() for one in benchmark.relatives))
 
 
 def owner(schema: str) -> Benchmark | None:

@@ -388,8 +388,8 @@ def _plain(text: str) -> str:
 
 
 def known_titles(catalogues: Iterable[InputFile]) -> dict[str, int]:
-    """The number of each course of some catalogues by its title; of two courses of one title the smaller. What a catalogue has wrong is told where its
-    records are written."""
+    """The number of each course of some catalogues by its title; of two courses of one title the smaller. What a catalogue has wrong is told where
+    its records are written."""
     found: dict[str, int] = {}
     for one in catalogues:
         try:

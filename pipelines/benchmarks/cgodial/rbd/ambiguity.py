@@ -65,7 +65,7 @@ def usable(answer: str, wrong: Iterable[str], context: Sequence[str], meaning: M
             if meaning is not None and (meaning.same(answer, text, limit) or fits_anywhere(text)):
                 continue
             # The speakers take turns; what is asked may stand in two utterances.
-            if meaning is not None and any(same_topic(question, answer, text) for question in context[-1:] + context[-3:-2]):
+            if meaning is not None and any(same_topic(question, answer, text) for question in (*context[-1:], *context[-3:-2])):
                 continue
             found.append(text)
     return found
