@@ -37,6 +37,20 @@ _CLAUSES = frozenset(
         "is there",
         "are there",
         "what is",
+        "can we",
+        "may i",
+        "you have",
+        "tell me",
+        "let me",
+        "please suggest",
+        "please tell",
+        "please book",
+        "i like",
+        "i do",
+        "i have",
+        "we want",
+        "we need",
+        "we are",
         "i need",
         "i want",
         "i am",
@@ -50,7 +64,7 @@ _CLAUSES = frozenset(
         "it should",
     ]
 )
-_JOINTS = word_set("and but or so because since as that if where when which while then")
+_JOINTS = word_set("that if where when which while")
 _ASKED = word_set("can could would will")
 _PLEAS = word_set("you we")
 #: Last words of phrases that ask for help with what was said, and say all of it.
@@ -92,7 +106,13 @@ def stands(phrase: Sequence[str], rest: Sequence[str], commas: bool) -> bool:
         return False
     if not _DONE.isdisjoint(rest[1:]) or ("to", "be") in pairwise(rest):
         return False
-    return not any((rest[place], rest[place + 1]) in _CLAUSES and rest[place - 1] not in _JOINTS for place in range(1, len(rest) - 1)) or commas
+    # What is left is a thing, and no clause may hang on it: "flights after eight, I'd like ...", "a place, can you suggest one".
+    return not any((rest[place], rest[place + 1]) in _CLAUSES and rest[place - 1] not in _JOINTS for place in range(1, len(rest) - 1))
+
+
+def names_thing(phrase: Sequence[str]) -> bool:
+    """Whether a phrase leaves a thing behind, so that it may go only where it opens its sentence: "not the red one, do you have the blue one"."""
+    return not orders(phrase) and _thing(phrase)
 
 
 def _gerund(word: str) -> bool:

@@ -150,7 +150,7 @@ class Match(NamedTuple):
 
 
 _SENTENCE_END = re.compile(r"[.?!。？！]")
-_CLAUSE_END = re.compile(r"[,;:\-，、；]")
+_CLAUSE_END = re.compile(r"[,;:\-–—，、；]")
 
 
 def find(
@@ -409,11 +409,17 @@ def _goes_on(text: str, parts: Sequence[Part], last: int, mark: int) -> bool:
 
 #: How often who leaves words out leaves out the last full stop, too.
 _STOPLESS = 0.3
+#: So many words before a sentence are a greeting.
+_GREETING = 2
+#: "? ." stays as it is written, and never becomes ". .".
+_SIGN_FOLLOWS = re.compile(r"\s*[.?!]")
 _LAST_STOP = re.compile(r"\s*[.。]\s*$")
 
 
 #: Verbs that a second clause begins with when the first names who does both.
-_VERBS = frozenset(["would", "want", "need", "will", "am", "also", "wanted", "prefer"])
+_VERBS = frozenset(
+    ["would", "want", "need", "will", "am", "also", "wanted", "prefer", "serves", "has", "is", "are", "should", "must", "offers", "leaves", "arrives"]
+)
 
 
 #: What stands for a relative clause, and never for a question that begins like one.
@@ -459,13 +465,29 @@ class Omissions:
         """Whether the sentence still says what it said without an English phrase; `shared`: whether one subject has two verbs."""
         rule, first, last, opens = match
         instead = rule.others[0].text
+        if (instead == "any" or units[first] == "so") and not opens_sentence(self._text, self._parts, first):
+            return False  # "..., so I'd like": what follows from a clause hangs on it
+        mark = _closing(self._text, self._parts, last)
+        if mark is not None and remains.orders(tuple(units[first:last])) and _SIGN_FOLLOWS.match(self._text, mark + 1):
+            return False  # "...? ." would become ". ."
         if instead:
             return not (opens and rule.phrase.words[0] in ("which", "that") and instead in _BEHIND)  # "Which has less traffic?"
         if first and units[first - 1] in ("and", "but", "or"):
             return False  # "... and I need their postcode": what opens a second clause holds it to the first
         if not rule.start:
             return True
+        if remains.names_thing(units[first:last]) and not self._stands_alone(units, first, last):
+            return False
         return not (shared and rule.phrase.words[0] == "i") and self._stands(units, first, last)
+
+    def _stands_alone(self, units: Sequence[str], first: int, last: int) -> bool:
+        """Whether a thing may be left: at the beginning of a sentence, and behind a sentence only as a question or with a value in it."""
+        if not opens_sentence(self._text, self._parts, first):
+            return False
+        end = _sentence_end(self._text, self._parts, last)
+        mark = _closing(self._text, self._parts, last)
+        later = first > _GREETING and _SENTENCE_END.search(self._text, 0, self._parts[first].start) is not None
+        return not later or (mark is not None and self._text[mark] == "?") or any(unit[0] == "[" for unit in units[last:end])
 
     def _stands(self, units: Sequence[str], first: int, last: int) -> bool:
         """Whether the rest of the sentence stands without the phrase."""

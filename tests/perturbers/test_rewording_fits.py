@@ -15,8 +15,9 @@ from dialmill.perturbers.rewording.composer.compose import compose, speaker
 from dialmill.perturbers.rewording.composer.echoes import echoes
 from dialmill.perturbers.rewording.composer.plan import Composed, Context
 from dialmill.perturbers.rewording.paraphrase import Paraphrase
-from dialmill.perturbers.rewording.rewriting import frames
-from dialmill.schemas import Act, Dialogue
+from dialmill.perturbers.rewording.rewriting import Omissions, frames
+from dialmill.perturbers.rewording.wordings import Analysis
+from dialmill.schemas import Act, Dialogue, apply_edits
 
 from tests.talk import dialogue, inform
 
@@ -131,3 +132,55 @@ def test_frames_keep_the_register() -> None:
         for rule in rules:
             assert not any(other.words[:2] == ("i", "wish") or other.words == ("wish", "to") for other in rule.others), rule
     assert not [one for one in _made(Paraphrase(), _talk("Well no I like drama as well.", "Do you want comedy?")) if "ope" in one]
+
+
+def _dropped(text: str) -> set[str]:
+    view = Locator(_talk(text)).view(_talk(text).turns[-1])
+    omissions = Omissions(text, Analysis(view, None, frozenset()).parts, "en")
+    return {apply_edits(view.turn, omissions.draw(1.0, Rng(seed))).utterance.rstrip(" .") for seed in range(9)}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("I'm looking for museums , can you suggest something fun ? .", None),
+        ("It was about Rome not Milan, do you have a forecast for Rome, too?", None),
+        ("I want to find a cheap cafe and is open late.", None),
+        ("That is everything I needed to know.", "That's all I needed to know"),
+        ("Any train that arrives by 9:15 .", None),
+        ("I prefer seats near the front, so I'd like to take row two.", None),
+        ("I want a quiet cafe. I also need the phone number.", "A quiet cafe. I also need the phone number"),
+        ("Thank you so much for your help—we are set!", "Thanks—we are set!"),
+        ("Do you have a red scarf with dots?", "Any red scarf with dots?"),
+        ("What is the phone number of that cafe?", "The phone number of that cafe?"),
+    ],
+)
+def test_no_omission_leaves_a_fragment(text: str, left: str | None) -> None:
+    made = _dropped(text)
+    assert made == {(left or text).rstrip(" .")}
+
+
+def test_keywords_keep_a_noun_with_its_modifiers() -> None:
+    european = _talk("I want a restaurant with european food .", "", *inform("restaurant", food="european"))
+    made = _composed(european, "less")
+    assert any("uropean restaurant" in one for one in made) and not any(re.search(r"(?i)european(?: food)?,? ?, restaurant", one) for one in made)
+    for style in ("less", "same", "more"):
+        made = _composed(_talk("I want a place with christmas food .", "", *inform("restaurant", food="christmas")), style)
+        assert made and not any(re.search(r"(?i)christmas (?:restaurant|place|centre)", one) for one in made), made
+
+
+@pytest.mark.parametrize(
+    ("text", "acts"),
+    [
+        ("I prefer the south , can I get some info on it ?", inform("restaurant", area="south")),
+        ("I am looking for a really nice hotel in the south .", inform("hotel", area="south")),
+        ("Find me a good restaurant in the south .", inform("restaurant", area="south")),
+    ],
+)
+def test_a_wish_without_a_label_is_not_lost(text: str, acts: tuple[Act, ...]) -> None:
+    assert _composed(_talk(text, "Which area ?", *acts), "less") == set()
+
+
+def test_a_delight_in_food_points_at_food() -> None:
+    for one in _composed(_talk("How about an Italian restaurant ?", "", *inform("restaurant", food="Italian")), "more"):
+        assert not (re.search(r"(?i)italian (?:place|restaurant)", one) and re.search(r"\b(?:had some|craving it|eating that)\b", one)), one

@@ -67,7 +67,9 @@ _VENUE = re.compile(r"\b(?:airport|station|cross|street|hall|museum|gallery|hote
 _CENTRES = frozenset(("centre", "center", "city centre", "city center", "town centre", "town center", "centre of town", "center of town"))
 _COMPASS = frozenset(["north", "south", "east", "west"])
 _PRICES = frozenset(["cheap", "moderate", "expensive", "inexpensive", "pricey", "affordable", "economical", "upscale"])
-_NO_CUISINE = frozenset(
+#: Said of food, and of no place: "a christmas restaurant" is another thing.
+_FARE = frozenset(("christmas", "traditional", "unusual", "creative", "crossover", "fusion"))
+_NO_CUISINE = _FARE | frozenset(
     ("gastropub", "steakhouse", "bistro", "pub", "unusual", "creative", "crossover", "canapes", "light bites", "afternoon tea", "fusion", "seafood")
 )
 _MASS = frozenset(("entertainment", "architecture", "sports", "multiple sports", "swimming", "nightlife", "boating", "architectural"))
@@ -101,6 +103,8 @@ def _facts(slot: str, surface: str) -> frozenset[str]:
         found.add("adv")
     if low not in _NO_CUISINE:
         found.add("cui")
+    if low in _FARE:
+        found.add("fare")
     if low in _MASS:
         found.add("mass")
     elif _PLURAL.search(low):

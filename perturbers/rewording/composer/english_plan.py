@@ -153,7 +153,6 @@ _HINDERED = re.compile(r"\b(?:available|busy|can(?: ?not| n t| ?t)|unable|be lat
 _TAKEN = re.compile(r"\binterested\b|\b(?:sounds?|looks?|seems?) (?:\w+ )?(?:good|great|nice|fine|perfect)\b|\bi (?:really )?like\b")
 _ALSO_FINE = re.compile(r"\b(?:would|will|is|s) (?:also )?(?:be )?(?:also )?(?:fine|ok|okay|good|all right) (?:as well|too)\b")
 _BOOKED = re.compile(r"\b(?:thank|thanks|thankyou|appreciate)\b(?: \w+){0,6} (?:booking|reserving)\b")
-_EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
 _GENERAL = frozenset({"thank", "bye", "greet"})
 
 
@@ -218,8 +217,6 @@ def _unmeant(settled: list[Item], names: list[str], text: str) -> Refusal | None
         return Refusal("unlabelled: booked")  # thanks for what is booked already
     if "declinebook" in kinds and _TAKEN.search(text):
         return Refusal("unlabelled: liked")  # what isn't booked yet is liked all the same
-    if _EXACT.search(text):
-        return Refusal("unlabelled: exact")  # asked again, since the answer was a rough one
     return None
 
 

@@ -123,7 +123,7 @@ def unaccounted(context: Context, items: list[Item], used: set[int]) -> str | No
             continue
         if not _says_nothing(context, names, place):
             return f"unlabelled: {name}"
-    return _question(context, items) or _loose(context, items, places, known)
+    return _unheard(" ".join(names), {item.kind for item in items}) or _question(context, items) or _loose(context, items, places, known)
 
 
 def _careless(names: list[str], place: int) -> bool:
@@ -372,4 +372,23 @@ def beyond(context: Context, items: list[Item]) -> str | None:
         if any(_named_before(context, value) for value in cell.values):
             continue
         return f"state_beyond_acts: {slot}"
+    return None
+
+
+_EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
+_DETAILS_ON = re.compile(r"\b(?:info|information|details) (?:on|about|of|for) (?:it|them|that|this|one)\b")
+_NICE = re.compile(
+    r"\b(?:nice|good|great|decent|lovely|fancy|popular|interesting|cool) (?:(?!place|way|time|deal|day|one)[a-z]+ )?"
+    r"(?:hotel|restaurant|place|places|spot|attraction|guest ?house|house|meal|movie|film|song|event|room)s?\b"
+)
+
+
+def _unheard(text: str, kinds: set[str]) -> str | None:
+    """A wish that no label tells, by its words; `kinds`: of what the turn says."""
+    if _DETAILS_ON.search(text) and not kinds & {"request", "about"}:
+        return "unlabelled: info"  # what was found is to be told of
+    if _NICE.search(text) and kinds & {"inform", "intent", "goal"}:
+        return "unlabelled: nice"
+    if _EXACT.search(text):
+        return "unlabelled: exact"  # asked again, since the answer was a rough one
     return None

@@ -18,6 +18,7 @@ def keywords(turn: Draft) -> list[Sentence] | None:
         return None
     informs.sort(key=lambda part: _RANK.index(part.place.slot) if part.place.slot in _RANK else 9)
     words: list[str] = []
+    last = 0  # where the noun ends that the first words belong to
     domains = list(dict.fromkeys(part.item.domain for part in informs))
     if len(domains) > 1:
         return None
@@ -33,15 +34,23 @@ def keywords(turn: Draft) -> list[Sentence] | None:
             return None
         if books and part.place.slot == "book people" and domain != "train":
             text = f"for {part.letter}"
-        if not titled and headed and part.place.slot not in ("pricerange", "stars", "food"):
+        modifies = part.place.slot in ("pricerange", "stars", "food") and "fare" not in part.facts
+        if not titled and headed and not modifies:
             words.append(noun or _HEADS[domain])
-            titled = True
+            titled, last = True, len(words)
+        if headed and not titled and modifies:
+            text = text.removesuffix(" food")  # "european restaurant"
         words.append(text)
+        if part.place.slot == "type":
+            last = len(words)
     if not titled and headed:
         words.append(noun or _HEADS[domain])
+        last = len(words)
     towns = [turn.parts[item] for item in found.items if item.kind == "town"]
     words += [f"in {part.letter}" for part in towns]
-    joint = ", " if domain not in OWN or books or turn.rng.chance(0.4) else " "
+    joint = ", " if domain not in OWN or books or any("fare" in part.facts for part in informs) or turn.rng.chance(0.4) else " "
+    if domain in OWN and not books and last:
+        words = [" ".join(words[:last]), *words[last:]]  # no comma stands before the noun
     said = joint.join(words)
     first = informs[0]
     if books:
