@@ -53,9 +53,9 @@ class Job:
 
     @property
     def startup_warnings(self) -> list[str]:
-        """What the recipe and the suites' perturbers have to say before they start."""
+        """What the recipe, the benchmark and the suites' perturbers have to say before they start."""
         languages = {language for source in self.sources.values() for language in source.language.split(", ")}
-        return [*self.recipe.startup_warnings()] + [
+        return [*self.recipe.startup_warnings(), *self.benchmark.input_warnings(self)] + [
             f"suite {suite.name}: {warning}" for suite in self.recipe.suite_plan() for warning in suite.perturber.startup_warnings(languages)
         ]
 
@@ -206,6 +206,10 @@ class Benchmark(ABC):
     def check(self, job: Job) -> None:
         """Raises `DialmillError` where this benchmark can't be built from the job's inputs."""
         return
+
+    def input_warnings(self, job: Job) -> list[str]:
+        """What the job's inputs lack that the recipe asks for, where the run can do without."""
+        return []
 
     def check_release(self, folder: Path, manifest: Mapping[str, Any]) -> Checked:
         """What `dialmill verify` finds out about the release in an output folder, beyond its files' schemas. The manifest is valid, and every file is

@@ -171,6 +171,13 @@ def test_shortfalls_of_the_shared_pool_and_of_knowledge_are_said(ubuntu: Path) -
     assert any("subtask 5 has no knowledge" in warning for warning in said)
 
 
+def test_advising_without_courses_says_that_subtask_5_has_no_knowledge(advising: Path, tmp_path: Path) -> None:
+    shutil.copy(DATA / "advising/conversations.json", tmp_path)
+    plain("noesis-advising", [tmp_path / "conversations.json"], tmp_path / "out", "partials=20", "candidates=5", "subtasks=1,5")
+    assert any("subtask 5 has no knowledge" in warning for warning in manifest(tmp_path / "out")["warnings"])
+    assert not any("no knowledge" in warning for warning in manifest(advising)["warnings"])
+
+
 def test_every_input_that_is_named_is_read(tmp_path: Path) -> None:
     words = ("disentangle", "--input", LOGS / "dev", "--input", LOGS / "test", "--output", tmp_path / "out", "--set", "links=annotated", "--quiet")
     assert call(*words).code == 0

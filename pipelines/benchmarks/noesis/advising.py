@@ -67,6 +67,12 @@ class NoesisAdvising(Noesis):
             if one.source != "advising":
                 raise InputError(one.shown, f"holds {one.source} data, and noesis-advising reads advising conversations", "see data/advising")
 
+    def input_warnings(self, job: Job) -> list[str]:
+        assert isinstance(job.recipe, AdvisingRecipe)
+        if 5 not in job.recipe.subtasks or any(one.role == "knowledge" for one in job.inputs):
+            return []
+        return ["subtask 5 has no knowledge: its examples are those of subtask 1 under another number; put course-info.json beside the conversations"]
+
     def judged_turns(self, dialogue: Dialogue, recipe: Recipe, seed: int) -> Sequence[int]:
         assert isinstance(recipe, AdvisingRecipe)
         return places(dialogue, recipe.min_context, recipe.short_contexts)
