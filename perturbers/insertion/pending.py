@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from dialmill.perturbers.core.matcher import Cut
 from dialmill.perturbers.core.values import Locator
-from dialmill.perturbers.insertion.turns import reacts
+from dialmill.perturbers.insertion.turns import links, reacts
 from dialmill.schemas import Act, Turn
 
 #: What the system waits for: an answer to a question that can be asked again, whether there is more, nothing, a comment on what it offered, or what
@@ -175,6 +175,14 @@ _THANKS_FOR = re.compile(
     r"(?:'s|is|sounds|works|looks|would|will)\b(?! (?:all|it|every))",
     re.IGNORECASE,
 )
+#: What points back at what was told, where no question is answered by it.
+_LEANS = re.compile(
+    r"(?:(?:oh|ok(?:ay)?|yes|no|well|thanks|thank you|great)\b[\s,.!]*)*"
+    r"(?:(?:this|they|those|these|then|but|so(?! much)|instead|neither|either|both|it)\b(?! (?:far|long as)\b)|"
+    r"that (?! ?(?:is|was|s|'s|will|'ll|would|should)\b[^.,]{0,12}\b(?:all|it|everything|do)\b))|"
+    r"(?:[嗯哦啊好的行，。！ ]*)(?:还是(?!想|要|需)|不过|但是?(?=[我这那它他，])|可是|所以|而且|既然|要不然|不然|否则)",
+    re.IGNORECASE,
+)
 _CLOSED = re.compile(r"^(?:would you|would it|shall|should|do you (?:want|wish|need|like)|can i|could i|may i|will that)\b", re.IGNORECASE)
 
 
@@ -187,8 +195,15 @@ def stands(turn: Turn, language: str) -> bool:
     return len(text.split()) > 3 and _TAKES_UP.match(text) is None and _POINTER.search(first) is None and not reacts(turn)
 
 
+def leans(turn: Turn) -> bool:
+    """Whether a user turn begins with a word that points back at what was told ("it", "then", "还是")."""
+    return _LEANS.match(turn.utterance.strip(" .,!\"'")) is not None
+
+
 def follows(turn: Turn, left: Pending, language: str) -> bool:
     """Whether a user turn goes on from what was pending when that is asked again, or from an offer of more help."""
+    if links(turn):
+        return False
     if left.kind in ("offer", "unclear"):
         return stands(turn, language)
     text = turn.utterance.strip(" .,!\"'")
@@ -199,7 +214,8 @@ def follows(turn: Turn, left: Pending, language: str) -> bool:
         return True
     if reacts(turn) or praise.match(text) or _THANKS_FOR.match(text):
         return False
-    if left.kind == "nothing" and language != "zh":
-        # Nothing was asked: "no" and "this" are said of what the system told.
-        return re.match(r"(?:no|nope|yes|yeah|this|it|they|that (?!is all|'s all|will be all|'ll be all))\b", text, re.IGNORECASE) is None
+    if left.kind == "nothing" and language != "zh" and re.match(r"(?:no|nope|yes|yeah)\b", text, re.IGNORECASE):
+        return False  # nothing was asked
+    if left.kind in ("nothing", "more"):
+        return not leans(turn)
     return True

@@ -104,9 +104,32 @@ _REACTION_EN = re.compile(
 )
 
 
+#: How a turn begins that agrees with what was told, or judges it: it answers no question, and so stands behind nothing else.
+_LINK = re.compile(
+    r"(?:[嗯恩哦啊噢哈呵哎喔]+|好[的啊呀吧嘞]?|行|谢谢[您你]?|[，。！,! ])*"
+    r"(?:[您你]说的?得?(?:也|很|真|太|挺|没错|是(?![什哪谁不])|对|有道理)|(?:那|这)?(?:倒?[还也]?(?:确实|的确)|真的?是?太|可?真(?:好|棒|不错|巧|便宜|贵)|太(?![原平阳湖子极古]))|"
+    r"果真|果然|难怪|怪不得|说得|说的(?:也|对|是)|也是(?:[，。！啊呀哦]|$)|也[对好行罢](?:[，。！啊呀的了吧]|$)|有道理|可不是|幸好|幸亏|还好(?:[，。！]|有)|听(?:着|起来|上去)|"
+    r"(?:那|这)?(?:倒是|倒也|挺|蛮)(?:[好不划便方合近实]|[^，。？]{1,4}的?[，。！啊呀])|原来如此|原来是|可惜|妥妥|"
+    r"我觉得(?:可以|不错|行|还|挺)|想[去吃住玩看][啊呀的]|[^，。？]{2,8}我?不(?:是很|太|怎么)?(?:感兴趣|喜欢))|"
+    r"(?:(?:oh|ok(?:ay)?|yes|no|yeah|well|great|hmm?|thanks?(?: you)?|wow)\b[\s,.!]*)*"
+    r"(?:(?:i (?:guess|suppose) (?:so|not|i|it|that|we)|i (?:didn ?'?t|did not) (?:know|realise|realize)|"
+    r"i (?:agree|thought so|hope (?:so|not)|see(?= ?[.,!]| ?$))|"
+    r"you(?: ?'re| are) right|true\b|indeed|in that case|good to (?:know|hear)|glad to hear|(?:sorry|sad) to hear|fair enough|"
+    r"too bad|what an? (?!bout)|"
+    r"how (?:nice|lovely|sad|strange|odd|funny|convenient|wonderful)|wow|exactly|(?:that|it) makes sense|no wonder|"
+    r"unfortunately|if so|if not|otherwise)\b)",
+    re.IGNORECASE,
+)
+
+
+def links(turn: Turn) -> bool:
+    """Whether a user turn begins with agreement or a judgement that needs the system turn right before it."""
+    return _LINK.match(turn.utterance.strip()) is not None
+
+
 def reacts(turn: Turn) -> bool:
     """Whether a user turn begins with a comment on the system turn before it."""
-    return _REACTION.match(turn.utterance) is not None or _REACTION_EN.match(turn.utterance) is not None
+    return links(turn) or _REACTION.match(turn.utterance) is not None or _REACTION_EN.match(turn.utterance) is not None
 
 
 def state_before(turns: Sequence[Turn], gap: int) -> tuple[SlotValues, ...]:

@@ -112,6 +112,58 @@ def test_comments_and_answers_do_not_follow_what_is_not_asked_again() -> None:
         assert follows(chinese.turns[2].replace(utterance=text), left, "zh"), text
 
 
+@pytest.mark.parametrize(
+    ("language", "told", "texts", "free"),
+    [
+        (
+            "en",
+            "There is no information on the entrance fee .",
+            (
+                "I guess I will find out when I get there . I also need a place to eat .",
+                "You 're right , that 's dear . I need a taxi .",
+                "In that case , find me a museum .",
+                "It sounds dear . I need a taxi too .",
+                "Then book a table .",
+                "Good to know . What is the phone number ?",
+                "Too bad . Find me a museum .",
+            ),
+            ("I guess a museum would be nice .", "Thank you so much . I also need a taxi .", "That will be all , thanks ."),
+        ),
+        (
+            "zh",
+            "这家酒店评分不高，但是很豪华，服务都有。",
+            (
+                "您说的也对，我想从那边打车回来，车牌是什么？",
+                "确实挺划算啊，这个真可以试试。明天想去公园，能玩多久？",
+                "那太好了，听着我就很满意。接下来去哪吃饭，评分多少？",
+                "也是，那帮我找个餐馆。",
+                "还是订它吧，电话多少？",
+                "难怪这么贵，地址在哪？",
+                "倒也不远，怎么去？",
+                "不过我还是想看看别的，有吗？",
+                "我觉得可以，就去这家好了，地址在哪？",
+            ),
+            ("那给我推荐一家餐馆吧。", "好的，我还想找一家酒店。"),
+        ),
+    ],
+)
+def test_what_reacts_to_what_was_told_stays_right_behind_it(language: str, told: str, texts: tuple[str, ...], free: tuple[str, ...]) -> None:
+    start = "I need a place ." if language == "en" else "我想找一家酒店。"
+    for text in (*texts, *free):
+        source = dialogue(start, told, text, "Fine ." if language == "en" else "好。", language=language)
+        assert [place.gap for place in places_of(source, Locator.of(source))] == ([0] if text in texts else [2]), text
+        base = dialogue(start, told, text, "Fine .", language=language, acts={1: (Act("Inform", "hotel", "name", "Elm"),)})
+        for seed in range(6):
+            made = Knowledge().perturb(base, seed)
+            assert text not in texts or not any(turn.inserted for turn in made.turns), text
+
+
+@pytest.mark.parametrize(("language", "asked", "text"), [("zh", "环境很好，价格也合适。您想住几天？", "确实挺划算啊，住三天。")])
+def test_also_where_a_question_is_asked_again(language: str, asked: str, text: str) -> None:
+    source = dialogue("我想找一家酒店。", asked, text, "好。", language=language)
+    assert [place.gap for place in places_of(source, Locator.of(source))] == [0]
+
+
 def test_the_opening_is_the_place_where_there_is_no_other_and_is_no_aside() -> None:
     source = dialogue("I need a hotel in Phoenix .", "How about the Elm ?", "That sounds amazing .", "It is cheap .", "That 's perfect .")
     assert [place.gap for place in places_of(source, Locator.of(source))] == [0]

@@ -107,11 +107,17 @@ def refer(text: str, noun: str, heads: Iterable[str] = ()) -> str:
         noun = noun[:-2]
     elif noun and noun[-1] in _ENDS and after.startswith(noun[-1]):
         noun = noun[:-1]
+    if noun and not before and _PERSON.match(after):
+        after = f"，{after}"  # "他们家朋友" would be the friends of their family
     said = before + noun + after.replace(SLOT, "")
     if not noun:
         said = re.sub(r"(?:在|去|到|带到|对|从机场到|放|住)(?=[，]|里|里头|里面|$)", "", said)
         said = re.sub(r"(?<=[带能])去(?=吗|不|行)", "去", said)
     return said
+
+
+#: Who does something there: right behind a place's name they would be the place's own.
+_PERSON = re.compile(r"(?:我的?)?(?:女|男)?(?:朋友|孩子|小孩|宝宝|老人|家人|家属|家长|客人|亲戚|爸|妈|爷爷|奶奶|老婆|老公)(?!餐|套|房|票|卡|椅|乐)")
 
 
 def needs_name(text: str) -> bool:

@@ -30,7 +30,7 @@ from dialmill.perturbers.insertion.knowledge.negatives import negative
 from dialmill.perturbers.insertion.knowledge.table import Key, Spot, names_of, spots
 from dialmill.perturbers.insertion.knowledge.topics import asked_before, question_key, usable
 from dialmill.perturbers.insertion.knowledge.wording import WRITTEN, Manner, Question, Reference, answer, phrases, pick, question, shown, side_of
-from dialmill.perturbers.insertion.pending import Pending, follows, pending
+from dialmill.perturbers.insertion.pending import Pending, follows, leans, pending
 from dialmill.perturbers.insertion.replies import styled
 from dialmill.perturbers.insertion.turns import Pair, gaps, insert, reacts
 from dialmill.perturbers.rewording import llm
@@ -53,6 +53,8 @@ _REFERENCE = re.compile(r"\breference\b|\bbooking (?:was |is )?(?:complete|succe
 _BOOKED = frozenset({"offerbooked", "book", "notify_success"})
 #: Questions that a booking answers.
 _BOOKING = frozenset({"topic table_reservation", "topic reservation"})
+#: What nobody asks about after such words.
+_UNSUITED = {"topic sunrise": re.compile(r"[雨雪雾霾阴]")}
 
 
 class _Choice(NamedTuple):
@@ -338,6 +340,8 @@ class Knowledge(DialoguePerturber):
                     continue
                 if booked and asks in _BOOKING:
                     continue  # the booking interface has just answered it
+                if asks in _UNSUITED and any(_UNSUITED[asks].search(turn.utterance) for turn in dialogue.turns[max(0, spot.gap - 4) : spot.gap + 1]):
+                    continue
                 if asks in repeated and asks not in _BOOKING:
                     continue
                 found.append((base.entities[key], snippet, ambiguous))
@@ -474,6 +478,8 @@ def _is_bound(dialogue: Dialogue, gap: int, left: Pending) -> bool:
     after = dialogue.turns[gap]
     if left.kind in ("question", "offer", "unclear") or dialogue.language == "zh":
         return not follows(after, left, dialogue.language)
+    if left.kind in ("nothing", "more") and leans(after):
+        return True
     return reacts(after) or (gap > 0 and "?" not in dialogue.turns[gap - 1].utterance and _YES_NO.match(after.utterance) is not None)
 
 

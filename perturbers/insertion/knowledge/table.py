@@ -235,6 +235,8 @@ def spots(dialogue: Dialogue, names: Names, gaps: Sequence[int]) -> list[Spot]:
         offered = not labelled or hand in named[gap]
         if before is not None and not spoken[gap - 1] and not _names_one(before, hand) and (_none_found(before) or _MANY.search(before.utterance)):
             offered, last = False, ()  # what was named before is no longer what is spoken of
+        if dialogue.language == "zh" and labelled and not _in_sight(dialogue.turns[:gap], hand):
+            offered = False
         move = move_of(before, spoken[gap - 1] if gap else ())
         found.append(Spot(gap, hand, last, earlier, surfaces, offered, move, counted[gap].get(hand, 0) > 1))
     return found
@@ -249,6 +251,22 @@ _MANY = re.compile(
     r"(?:很多|不少|好几|好多|几)(?:家|个|趟|班|款|部)",
     re.IGNORECASE,
 )
+
+
+#: "This one", said of what is in hand.
+_POINTS_ZH = re.compile(r"[这那该](?:个|家|款|部|趟|班|所)|[他她它]家|它的?")
+_SIGHT = 6
+
+
+def _in_sight(turns: Sequence[Turn], domain: str) -> bool:
+    """Whether what "this one" means of a domain was named or pointed at in the last turns, and no list of what lies around it came after that."""
+    for turn in reversed(turns[-_SIGHT:]):
+        if any((act.slot or "").startswith("周边") and act.value not in (None, "", "无") for act in turn.acts):
+            return False
+        of_it = not turn.acts or any(act.domain == domain for act in turn.acts)
+        if _names_one(turn, domain) or (of_it and _POINTS_ZH.search(turn.utterance)):
+            return True
+    return False
 
 
 def _none_found(turn: Turn) -> bool:

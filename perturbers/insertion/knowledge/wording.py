@@ -241,7 +241,9 @@ def _chinese(plain: str, entity: Entity, surface: str, reference: Reference, mov
 
 def _chinese_frame(said: str, side: str, rng: Rng) -> str:
     """A frame that fits a question: behind a comma all do, behind "please" those without one, inside another question those that embed."""
-    some = halves("zh frame *", phrases("zh", "frame", "*"))[side]
+    some: Sequence[str] = halves("zh frame *", phrases("zh", "frame", "*"))[side]
+    # "想打听一下，想去看日出" says twice what is wanted.
+    some = [frame for frame in some if not ("想" in frame and said.startswith(("想", "我想", "打算")))] or list(some)
     fitting = [frame for frame in some if "，{" in frame or ("，" not in said and (frame == "请问{}" or chinese.embeds(said)))]
     return rng.choice(fitting) if fitting else "{}"
 
