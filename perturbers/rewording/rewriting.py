@@ -334,6 +334,8 @@ _HANDING = frozenset(["have", "get", "give", "send", "provide"])
 def _of_its_kind(others: list[Phrase], phrase: Phrase, rest: set[str]) -> list[Phrase]:
     """The phrases that do what a phrase does: no question about something becomes a search for it, nor a demand for what nobody can hand over."""
     own = set(phrase.words)
+    if "you" in rest:
+        others = [other for other in others if "you" not in other.words or "you" in own]  # "can you find any that you can recommend"
     if (
         own.isdisjoint(_SEARCHES)
         and rest.isdisjoint(_SOUGHT)

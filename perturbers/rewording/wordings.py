@@ -255,6 +255,8 @@ def _disjoint(ranges: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 #: Types that take no article and no plural.
 _UNCOUNTED = frozenset({"entertainment", "architecture", "sports", "multiple sports", "swimming", "nightlife"})
 _ONE = frozenset({"1", "one"})
+#: How the weather is, for what ends in no -y.
+_WEATHER = frozenset({"hot", "cold", "warm", "cool", "humid", "overcast", "clear", "mild", "wet", "dry", "cloudy", "frosty"})
 _NUMBERS = frozenset(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
 
 
@@ -277,6 +279,9 @@ def _label(place: Located, surface: str, language: str) -> str:
             shape = next((end for end in ("priced", "range", "ly", "er", "est") if low.endswith(end)), "")
         elif slot in ("people", "stay"):
             shape = "1" if low in _ONE else "" if low.isdigit() or low in _NUMBERS else low
+        elif "weather" in slot:
+            # "Will there be rain", "will it be windy", "will it be raining".
+            shape = "v" if low.endswith("ing") else "j" if low.endswith("y") or low in _WEATHER else ""
         elif slot == "day":
             shape = "r" if low in ("today", "tonight", "tomorrow") else "s" if low.endswith("s") else ""
         elif not any(char.isdigit() for char in low) and any(char.isdigit() for char in place.value):

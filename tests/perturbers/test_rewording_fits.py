@@ -184,3 +184,22 @@ def test_a_wish_without_a_label_is_not_lost(text: str, acts: tuple[Act, ...]) ->
 def test_a_delight_in_food_points_at_food() -> None:
     for one in _composed(_talk("How about an Italian restaurant ?", "", *inform("restaurant", food="Italian")), "more"):
         assert not (re.search(r"(?i)italian (?:place|restaurant)", one) and re.search(r"\b(?:had some|craving it|eating that)\b", one)), one
+
+
+def test_a_donor_words_weather_of_its_own_kind() -> None:
+    talk = _talk("Will it be windy in Rome ?", "", *inform("weather", weather_attribute="windy"))
+    labels = [part.unit for part in Analysis(Locator(talk).view(talk.turns[-1]), None, frozenset()).parts if part.unit[0] == "["]
+    other = _talk("Will there be rain in Rome ?", "", *inform("weather", weather_attribute="rain"))
+    plain = [part.unit for part in Analysis(Locator(other).view(other.turns[-1]), None, frozenset()).parts if part.unit[0] == "["]
+    assert labels and plain and labels != plain, "there is no 'is there going to be windy'"
+
+
+def test_nobody_is_asked_to_find_what_he_recommends() -> None:
+    made = _made(Paraphrase(), _talk("Are there any other scarves you can recommend?", "I have these."))
+    assert not [one for one in made if len(re.findall(r"(?i)\byou\b", one)) > 1]
+
+
+def test_it_stands_for_what_was_spoken_of() -> None:
+    acts = (Act("request", "events", "venue address", None),)
+    named = _composed(_talk("What is the address of the venue ?", "It starts at 8 .", *acts), "same")
+    assert named and not [one for one in named if re.search(r"(?i)where.*\bit\b", one)]

@@ -204,6 +204,9 @@ _INTERJECTION = re.compile(r"(?:ooh|oh|okay|ok|right|well|hm+|ah|aw|yes|yeah|yep
 #: What makes a town a rough place, and where a clause says "in".
 _NEAR = re.compile(r"\b(near|around|close to)(?: the (?:city|area) of| the)? $", re.IGNORECASE)
 _IN = re.compile(r"\b(?:somewhere )?in \{v\}")
+#: A thing that is named by its kind, as nothing of the talk is.
+_OF_THE = re.compile(r"\b(?:address|number|phone|rating|area|price) (?:of|for) the\b", re.IGNORECASE)
+_IT = re.compile(r"\b(?:it|it's|they|them|there)\b", re.IGNORECASE)
 _NOES = frozenset(["no", "nope", "nah"])
 
 
@@ -555,7 +558,12 @@ class Draft:
         left = sorted(parts, key=lambda part: part.place.domain != "@more")  # "tell me more about it" points at what was offered
         if len(left) <= 2 and self.rng.chance(0.55 if len(left) == 2 else 0.7):
             for part in left:
-                text = self.pick("ask", part.place)
+                options = self.options("ask", part.place)
+                if _OF_THE.search(self.text):
+                    options = [clause for clause in options if not _IT.search(clause.text)]  # "of the venue": "it" would be what was spoken of last
+                if self.style == "less":
+                    options = sorted(options, key=lambda clause: len(clause.text))[:_SHORTEST]
+                text = self.take(options)
                 if text is None:
                     return None
                 made.append(Sentence(text, (part,), True))
