@@ -366,7 +366,9 @@ def _contractions(phrase: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 _QUESTION = re.compile(r"([^，,。？！?!；]+)[？?]\s*$")
 #: A clause that asks with ceremony already, or that no such opening goes with; and a text in which another clause does.
-_ASKS = re.compile(r"^(?:但|不过|可是|就|我|你)|吧$|问|看看|看一|看下|告诉|知道|帮|麻烦|请|^[那再还]|推荐|^是吗|了解|^对吗|可以吗|好吗|行吗|怎么样呢")
+_ASKS = re.compile(
+    r"^(?:但|不过|可是|就|我|你|听说|据说|觉得|感觉|记得|好像)|吧$|问|看看|看一|看下|告诉|知道|帮|麻烦|请|^[那再还]|推荐|^是吗|了解|^对吗|可以吗|好吗|行吗|怎么样呢"
+)
 _ASKED = re.compile(r"请问|想问|想知道|麻烦问|咨询")
 #: What may stand before a question that is opened so: nothing, a sentence, or a word or two at its beginning ("好的，").
 _BEFORE_QUESTION = re.compile(r"^(?:[^，,]{0,4}[，,])?$|[。！？!?]\s*$")

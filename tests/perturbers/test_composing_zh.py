@@ -335,3 +335,172 @@ def test_who_sees_how_it_is_does_not_wonder() -> None:
     for seed in range(20):
         made = _made(talk, 1, seed=seed)
         assert isinstance(made, Composed) and not re.match("[哦哎，]*(?:真的|是吗|是嘛)", made.text), made
+
+
+@pytest.mark.parametrize(
+    ("slot", "named"),
+    [("电话", "电话|联系|打"), ("评分", "评|打[几多少]*分|打分|打多少分|打几分|口碑"), ("地址", "地址|位置|地方|哪")],
+)
+def test_a_request_names_what_it_asks_for(slot: str, named: str) -> None:
+    """ "号码？" and "几分？" could ask for other things."""
+    for section, clauses in _sections():
+        if section.kind == "ask" and section.slot == slot:
+            assert not [clause.text for clause in clauses if not re.search(named, clause.text)], section
+
+
+def test_a_terse_request_keeps_its_noun_where_other_things_were_named() -> None:
+    before = [Act("inform", "景点", "周边酒店", name) for name in ("花城酒店", "西园酒店")]
+    for acts, noun in ((before, True), ([], False)):
+        talk = _zh(
+            ("user", "你好", Act("greet", "general")),
+            ("system", "周边酒店有花城酒店和西园酒店。", *acts),
+            ("user", "好的，那你知道这个景点的地址吗？", Act("request", "景点", "地址")),
+        )
+        for seed in range(12):
+            made = _made(talk, 1, "less", seed=seed)
+            assert isinstance(made, Composed), made
+            assert bool(re.search("景[点区]", made.text)) == noun, made.text
+
+
+def test_several_terse_requests_are_questions() -> None:
+    talk = _zh(("user", "这个地方有什么特点？地铁可以直达吗？", Act("request", "景点", "特点"), Act("request", "景点", "是否地铁直达")))
+    for seed in range(12):
+        made = _made(talk, 0, "less", seed=seed)
+        assert isinstance(made, Composed), made
+        assert made.text.endswith("？") and not re.search(r"特点[ 、]*地铁", made.text), made.text
+
+
+def test_a_terse_search_is_no_list_of_slots_within_a_talk() -> None:
+    text = "好的，正合我意，帮我推荐一个评分4分以上的舒适型酒店呗。"
+    talk = _zh(
+        ("user", "你好", Act("greet", "general")),
+        ("system", "能玩两小时。"),
+        ("user", text, *inform("酒店", 评分="4分以上", 酒店类型="舒适型"), Act("request", "酒店", "名称")),
+    )
+    for seed in range(20):
+        made = _made(talk, 1, "less", seed=seed)
+        assert isinstance(made, Composed), made
+        assert re.search("找舒适型(?:酒店|宾馆)", made.text) and " " not in made.text, made.text
+
+
+def test_what_was_named_in_a_kept_clause_is_searched_for_without_its_noun() -> None:
+    text = "您好，我平时爱看电影，特别是动作片，想请您帮忙推荐一下。"
+    talk = _zh(("user", text, *inform("电影", 类型="动作片"), Act("request", "电影", "片名")))
+    made = [_made(talk, 0, "less", seed=seed) for seed in range(12)]
+    assert not [one for one in made if isinstance(one, Composed) and "找片子" in one.text]
+
+
+def test_a_reason_stays_with_the_choice_that_it_explains() -> None:
+    text = "就去花城酒店好了，我喜欢安静的，你知道这家酒店的地址吗？"
+    talk = _zh(("user", text, *inform("酒店", 名称="花城酒店"), Act("request", "酒店", "地址")))
+    for seed in range(20):
+        for style in ("same", "more"):
+            made = _made(talk, 0, style, seed=seed)
+            if isinstance(made, Composed):
+                assert re.search("花城酒店[^？]{0,8}，我喜欢安静的，", made.text), made.text
+
+
+def test_nothing_more_is_to_be_asked_only_where_the_system_asks() -> None:
+    for before, open_ in (("地址是前门大街1号。", False), ("您还有其他问题吗？", True)):
+        talk = _zh(
+            ("user", "你好", Act("greet", "general")),
+            ("system", before),
+            ("user", "谢谢！没有问题了，再见！", Act("thank", "general"), Act("bye", "general")),
+        )
+        texts = [made.text for seed in range(60) for made in [_made(talk, 1, "less", seed=seed)] if isinstance(made, Composed)]
+        assert texts
+        assert any(text.startswith("没了") for text in texts) == open_
+
+
+@pytest.mark.parametrize(("text", "asked"), [("风大吗？", False), ("风力风向怎么样？", True)])
+@pytest.mark.parametrize("style", STYLES)
+def test_the_direction_of_the_wind_is_asked_by_who_asks_for_it(text: str, asked: bool, style: str) -> None:
+    talk = _zh(("user", "明天天气怎么样？", Act("request", "天气", "天气")), ("system", "多云。"), ("user", text, Act("request", "天气", "风力风向")))
+    for seed in range(20):
+        made = _made(talk, 1, style, seed=seed)
+        assert isinstance(made, Refusal) or ("向" in made.text) == asked, made
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_nobody_eats_a_drink(style: str) -> None:
+    for text in ("帮我找一家能喝到摩卡、评分4分以上的餐馆。", "好的，想去喝一杯摩卡，能帮我找一个评分是4分以上的餐馆吗？"):
+        talk = _zh(("user", text, *inform("餐馆", 推荐菜="摩卡", 评分="4分以上"), Act("request", "餐馆", "名称")))
+        for seed in range(30):
+            made = _made(talk, 0, style, seed=seed)
+            assert isinstance(made, Refusal) or not re.search("吃|道菜|尝|菜里", made.text), made
+
+
+def test_no_reason_says_what_the_user_did_or_will_ride() -> None:
+    for section, clauses in _sections():
+        if section.kind in ("why", "so") and section.slot in ("地址", "周边餐馆", "周边景点", "周边酒店"):
+            assert not [clause.text for clause in clauses if re.search("打车|坐车|开车|玩归玩|玩完|逛完", clause.text)], section
+
+
+def test_who_gives_a_reason_gets_no_other() -> None:
+    text = "我最讨厌晚点了，这趟航班的准点率是多少啊？"
+    talk = _zh(("user", text, Act("request", "飞机", "准点率")))
+    for seed in range(30):
+        made = _made(talk, 0, "more", seed=seed)
+        assert isinstance(made, Refusal) or made.text.count("晚点") == 1, made
+
+
+def test_further_wishes_have_turns_of_phrase_of_their_own() -> None:
+    text = "再帮我找一家价格中等的休闲度假酒店，评分4分以上，我想住大床房。"
+    talk = _zh(("user", text, *inform("酒店", 价位="中等", 酒店类型="休闲度假", 评分="4分以上", 房型="大床房"), Act("request", "酒店", "名称")))
+    for seed in range(60):
+        made = _made(talk, 0, "same", seed=seed)
+        assert isinstance(made, Refusal) or made.text.count("就行") < 2, made
+
+
+def test_after_an_acknowledgement_no_wish_comes_before_what_it_is_about() -> None:
+    talk = _zh(
+        ("user", "附近有地铁吗？", Act("request", "景点", "地铁线路")),
+        ("system", "没有。"),
+        (
+            "user",
+            "哎，好吧。有没有评分4分以上的餐馆，人均50-100元的。",
+            *inform("餐馆", 评分="4分以上", 人均消费="50-100元"),
+            Act("request", "餐馆", "名称"),
+        ),
+    )
+    for seed in range(40):
+        made = _made(talk, 1, "same", seed=seed)
+        assert isinstance(made, Composed), made
+        first = re.split("[，。？]", made.text)[1]
+        assert re.search("餐|饭", first) or not re.search("4分|100元", first), made.text
+
+
+def test_what_follows_a_time_or_a_condition_goes_on_from_it() -> None:
+    for lead, after in (("吃完饭，", "我?(?:想|要|打算|需要)"), ("要是想出去玩的话，", "(?!我|想|说|是这样)")):
+        talk = _zh(("user", f"{lead}帮我找一家评分4.5分以上的景点", *inform("景点", 评分="4.5分以上"), Act("request", "景点", "名称")))
+        for seed in range(20):
+            made = _made(talk, 0, "more", seed=seed)
+            if isinstance(made, Composed) and made.text.startswith(lead) and "，" in made.text:
+                assert re.match(lead + after, made.text), made.text
+
+
+def test_a_verb_keeps_what_it_is_about() -> None:
+    """ "但我忘了这家的电话，请帮我查一下": nothing is left of it as "但我忘了"."""
+    talk = _zh(("user", "计划好去阳坊吃饭，但我忘了这家的电话，请帮我查一下。", Act("request", "餐馆", "电话")))
+    for seed in range(12):
+        made = _made(talk, 0, seed=seed)
+        assert isinstance(made, Refusal) or not re.search("忘了[，。]", made.text), made
+
+
+def test_who_says_that_he_asks_says_it_once() -> None:
+    talk = _zh(("user", "确实不低，他很满意，另外我再问一下，酒店有没有停车场呀？", Act("request", "酒店", "停车场")))
+    for seed in range(20):
+        made = _made(talk, 0, "more", seed=seed)
+        assert isinstance(made, Refusal) or not re.search("再问一下，.*(?:问|打听|请教|确认)", made.text), made
+
+
+def test_a_terse_journey_is_one_phrase() -> None:
+    text = "好的。再帮看看下周一从广州到厦门的航班呗？"
+    talk = _zh(
+        ("user", "你好", Act("greet", "general")),
+        ("system", "紫外线很强。"),
+        ("user", text, *inform("飞机", 日期="下周一", 出发地="广州", 目的地="厦门"), Act("request", "飞机", "航班信息")),
+    )
+    for seed in range(12):
+        made = _made(talk, 1, "less", seed=seed)
+        assert isinstance(made, Refusal) or "下周一广州到厦门的航班" in made.text, made

@@ -191,6 +191,8 @@ def parted_at(clause: Clause, last: int) -> tuple[Clause, Clause] | None:
     end = words[last].end
     if words[0].text in ("我", "我们") and not {"打算", "准备", "计划", "想", "要"}.isdisjoint(word.text for word in words[: last + 1]):
         return None  # "我打算游玩之后|找个地方"
+    if {"忘", "忘了", "忘记", "记"} & {word.text for word in words[: last + 1]}:
+        return None  # "但我忘了|这家的电话": the verb goes with what follows
     if not kinds()["along"].isdisjoint(word.text for word in words[: last + 1]):
         return None  # "我要跟同事这周末|去吃饭": who comes along goes with what follows
     if not kinds()["near"].isdisjoint(word.text for word in words[: last + 1]):

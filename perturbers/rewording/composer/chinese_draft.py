@@ -47,12 +47,24 @@ _LEADS_UP = re.compile(r"有件事|想请你帮个忙|有个事|有个问题|还
 #: Words of courtesy that a greeting may have, and the kinds of clauses that follow it.
 _COURTESY = ("帮", "麻烦", "请", "劳", "打听", "查")
 _AFTER_GREETING = frozenset({"moreask", "moreyes", "moreopen", "open", "rev", "nearopen", "ask", "askframe", "trip", "taxi"})
-#: Kinds of clauses that may stand behind a time alone ("晚上，"), and how those begin that don't.
-_AFTER_TIME = frozenset({"open", "nearopen", "moreopen"})
-_LEADS_ITSELF = re.compile(r"我|想|是这样|有件事|如果|要是|要说|说说|另外|可能|不知|你那|你这|方便")
+#: Kinds of clauses that may stand behind a time ("晚上，") or a condition ("要是想出去玩的话，"), and how those begin that go on from it: who says
+#: when says what he will do then, who says on which condition asks for something.
+_AFTER_LEAD = frozenset({"open", "nearopen", "moreopen"})
+LEADS = {"condition": re.compile(r"的话$|^那?(?:如果|要是)"), "asking": re.compile(r"问|打听|咨询|请教|了解")}
+_GOES_ON = {
+    "time": re.compile(r"(?:我(?:打算|需要|要)|我?想(?:在\{N\}附近)?(?:找|要))"),
+    "condition": re.compile(r"(?:有(?!劳|件)|哪|能|可以|推荐|给我|帮|请|麻烦|你(?!那|这|要|看))"),
+}
 #: Kinds of clauses that a whole sentence is made of: their terse ones are for terse turns.
 _WHOLE = frozenset({"ack", "ask", "asktail", "askframe", "rev", "trip", "revtrip", "taxi", "metro", "metroask", "taxiask"})
 _WISHES = re.compile(r"我|想|是这样的|不知道你|有件事|还")
+#: What a drink is called, and what is said of dishes alone.
+_DRINK = re.compile(r"(?:咖啡|摩卡|拿铁|卡布奇诺|茶|酒|汁|可乐|奶|奶昔|饮料|饮品|豆浆|汽水|啤)$")
+EATEN = re.compile(r"吃|菜(?!单)|尝|口味|一份")
+#: What says that something is asked.
+_ASKS_TO = re.compile(r"问|打听|请教|确认|了解|^我?想|有件事|有个")
+#: Turns of phrase that further wishes are put in.
+_PHRASED = re.compile(r"就行|就好|就成|都行|都可以|最好|希望|想要|必须|要求|控制在|预算|类型")
 
 
 class NoClause(Exception):
@@ -89,12 +101,19 @@ class Draft:
     reasoned: bool = False
     greeted: str = ""
     avoided: tuple[re.Pattern[str], ...] = ()
-    timed: bool = False
+    lead: str = ""
+    said: list[str] = field(default_factory=list)
 
     @property
     def source(self) -> str:
         """The utterance."""
         return self.context.view.turn.utterance
+
+    @property
+    def drinks(self) -> bool:
+        """Whether what is wanted of a menu is drunk: nobody eats it, and it is no dish."""
+        wanted = [act.value or "" for act in self.context.view.turn.acts if act.act == "inform" and act.slot == "推荐菜"]
+        return bool(wanted) and ("喝" in self.source or any(_DRINK.search(value) for value in wanted))
 
     def of(self, *kinds_: str) -> list[Item]:
         """The items of these kinds, in order."""
@@ -152,8 +171,7 @@ class Draft:
             options = [clause for clause in options if "terse" not in clause.voices] or options
         if direct:
             options = [clause for clause in options if clause.text.endswith("？") and not NO_QUESTION.search(clause.text)] or options
-        if self.timed and kind in _AFTER_TIME:
-            options = [clause for clause in options if not _LEADS_ITSELF.match(clause.text)] or options
+        options = self._going_on(kind, options)
         if led:
             options = [clause for clause in options if not _LED.match(clause.text)] or options
         if self.style == "less" and options:
@@ -166,7 +184,24 @@ class Draft:
         if chosen is None:
             raise NoClause(f"{kind} {domain} {slot}".strip())
         self.keys.append(chosen.key)
+        if kind == "say":
+            self.said.append(chosen.text)
         return chosen.text
+
+    def _going_on(self, kind: str, options: list[Clause]) -> list[Clause]:
+        """Those of some clauses that go with what the turn has said, and with what it is about."""
+        if self.lead == "asking":
+            # "另外我再问一下，我想确认一下": one such clause is enough.
+            options = [clause for clause in options if kind not in _REASONED or not _ASKS_TO.search(clause.text)] or options
+        elif self.lead and kind in _AFTER_LEAD:
+            options = [clause for clause in options if _GOES_ON[self.lead].match(clause.text)] or options
+        if self.drinks:
+            options = [clause for clause in options if not EATEN.search(clause.text)]
+        if kind == "say":
+            # "大床房就行，适合休闲的就行": no turn of phrase twice.
+            turns = {words for text in self.said for words in _PHRASED.findall(text)}
+            options = [clause for clause in options if turns.isdisjoint(_PHRASED.findall(clause.text))] or options
+        return options
 
     def _clause_of(self, wish: Wish | None) -> str:
         """The clause of the source that has a wish; all of it where that stands in none."""

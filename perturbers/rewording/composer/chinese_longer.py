@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.composer.chinese_clauses import NAME_SLOTS, ROUTES, TRIPS
-from dialmill.perturbers.rewording.composer.chinese_draft import Draft, NoClause, listing, put, shape
+from dialmill.perturbers.rewording.composer.chinese_draft import EATEN, Draft, NoClause, listing, put, shape
 from dialmill.perturbers.rewording.composer.plan import Item
 
 #: Requests whose answer is yes or no: they are asked with "有没有" and the like.
@@ -65,7 +65,7 @@ class Question(NamedTuple):
         if self.slot == "设施":
             verb = "能不能" if "do" in self.facts else "是不是" if "cl" in self.facts else "有没有"
             return verb + self.text
-        return put(draft.pick("item", self.domain, self.slot, tag=self.tag), F=self.text)
+        return put(draft.pick("item", self.domain, self.slot, tag=self.tag, facts=self.facts), F=self.text)
 
 
 def around_once(parts: Sequence[str], rng: Rng) -> str:
@@ -107,7 +107,8 @@ class Longer:
             ways += [("put",), ("put",)]  # with no reason before it: two fillers in a row are one too many
         if not kept and self._reasons():
             ways += [("before",), ("before",)]
-        if not several and not any(item.slot == "after" for item in kept) and not (self._search and draft.of("ask", "askfac")) and self._aims():
+        told = any(item.kind == "keep" and (item.slot != "before" or not draft.lead) for item in kept)
+        if not several and not told and not (self._search and draft.of("ask", "askfac")) and self._aims():
             ways += [("behind",), ("behind",)]
         return ways
 
@@ -168,6 +169,7 @@ class Longer:
             for clause in draft.who.options(kind, domain, slot, value, facts=facts)
             if not (named and kind.startswith("why") and _POINTING.search(clause.text))
             and not any(words.search(clause.text) and words.search(beside) for words in _TWICE)
+            and not (draft.drinks and EATEN.search(clause.text))
         ]
         chosen = draft.who.choose(draft.rng, options)
         if chosen is None:

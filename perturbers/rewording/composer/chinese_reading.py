@@ -222,7 +222,8 @@ class Reading(ClausesOfTurn):
         items += content
         for clause in sorted(kept):
             if clause not in position:
-                items.append(Item("keep", slot="after", start=clause.start, end=clause.end))
+                slot = "between" if self._explains(clause, named, sure) else "after"
+                items.append(Item("keep", slot=slot, start=clause.start, end=clause.end))
         composed = [item for item in [*self.openings, *items, *self.closings] if item.kind not in ("keep", "tag")]
         if not composed:
             return "nothing_known"
@@ -235,6 +236,12 @@ class Reading(ClausesOfTurn):
             return "mostly_kept"
         self.items = [*self.openings, *items, *self.closings]
         return None
+
+    def _explains(self, clause: Clause, named: list[Item], sure: list[Clause]) -> bool:
+        """Whether a kept clause goes on from the choice before it ("就定花城酒店，我喜欢安静的，地址是哪里？")."""
+        if self.domain in ROUTES | TRIPS | {"天气"} or not any(item.kind in ("choose", "plan") and item.start < clause.start for item in named):
+            return False
+        return any(after.start > clause.start and (after.marks or self.known(after)[1]) for after in sure)
 
     def _in_parts(self, kept: list[Clause], position: list[Clause], content: list[Item]) -> str | None:
         """Why what is told anew belongs to what is kept as it stands, so that neither can be told without the other.

@@ -19,6 +19,7 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
     DIRECT,
     DOUBLE,
     DOUBLED,
+    LEADS,
     MEASURES,
     NO_QUESTION,
     REVERSED,
@@ -75,7 +76,7 @@ class _Wording:
         leading = [item for item in keeps if item.slot == "before"]
         segments += [self._kept(item) for item in leading]
         self.led = bool(leading)
-        draft.timed = bool(leading) and leading[-1].end - leading[-1].start <= _TIME
+        draft.lead = self._lead(leading)
         if draft.style == "more" and not general:
             self.longer = Longer(draft, self.domain)
         segments += [self._company(item) for item in draft.of("with")]
@@ -93,6 +94,12 @@ class _Wording:
         if draft.of("ack", "react") and len(segments) > 1:
             segments = [segment if place == 0 else DOUBLE.sub("", segment) for place, segment in enumerate(segments)]
         return segments
+
+    def _lead(self, leading: Sequence[Item]) -> str:
+        """What a kept clause before the rest says: "time", "condition", "asking", or ""."""
+        words = self.draft.source[leading[-1].start : leading[-1].end] if leading else ""
+        said = next((kind for kind, pattern in LEADS.items() if pattern.search(words)), "")
+        return said or ("time" if words and len(words) <= _TIME else "")
 
     def _opening(self, general: bool) -> list[str]:
         """Greeting and acknowledgement."""
@@ -151,14 +158,18 @@ class _Wording:
         found: list[str] = []
         if draft.of("thank"):
             if general or not self._said:
-                found.append(draft.pick("thankend" if draft.of("done") else "thank") + "。")
+                found.append(draft.pick("thankend" if draft.of("done") else "thank", facts=self._asked()) + "。")
             else:
                 return [draft.pick("thankmid"), *(draft.pick("bye") + "。" for _ in draft.of("bye")[:1])]
         elif draft.of("done"):
-            found.append(draft.pick("done") + "。")
+            found.append(draft.pick("done", facts=self._asked()) + "。")
         if draft.of("bye"):
             found.append(draft.pick("bye") + "。")
         return found or None
+
+    def _asked(self) -> frozenset[str]:
+        """Whether the system asks something, which "没了" answers."""
+        return frozenset({"asked"}) if self.draft.plan.asked else frozenset()
 
     def _core(self) -> list[str]:
         """What the turn is about."""
@@ -167,6 +178,7 @@ class _Wording:
             return self._reason() + ways[self.domain]()
         draft = self.draft
         segments, name = self._named()
+        segments += [self._kept(item) for item in draft.of("keep") if item.slot == "between" and (draft.style != "less" or self._needed(item))]
         segments += self._reason()
         wishes = self._wishes()
         if draft.of("pick"):
@@ -214,6 +226,8 @@ class _Wording:
             groups.setdefault(item.slot, []).append(item)
         wishes: list[Wish] = []
         for slot, items in groups.items():
+            if draft.drinks and not all(item.shown for item in items):
+                raise NoClause("drink")  # "想喝咖啡，找家店" is kept, and nothing points at a drink as "这道菜" does at a dish
             texts = [draft.value(item) if item.shown else item.value if slot == "推荐菜" else "" for item in items]
             surface = draft.source[items[0].start : items[0].end]
             facts = shape(slot, surface, len(items), draft.source) | (frozenset() if items[0].shown else {"it"})
@@ -284,7 +298,8 @@ class _Wording:
         if draft.style == "less":
             return self._keywords(wishes)
         sayable = all(draft.has("say", domain, wish.slot, wish.facts) for wish in wishes)
-        if wishes and sayable and not near and not self.led and rng.chance(REVERSED if len(wishes) > 1 else 0.15):
+        apart = not draft.of("ack", "react")  # "那行吧，要价位中等的，…" would say more of what was just offered
+        if wishes and sayable and apart and not near and not self.led and rng.chance(REVERSED if len(wishes) > 1 else 0.15):
             order = list(wishes)
             rng.shuffle(order)
             said = "，".join(self._say(wish) for wish in order)
@@ -328,15 +343,25 @@ class _Wording:
         """A search in a terse writer's words."""
         draft = self.draft
         near = draft.of("near")
-        parts = [put("{N}附近", N=draft.value(near[0]) if near[0].shown else "")] if near else []
+        parts = [put("{N}附近的", N=draft.value(near[0]) if near[0].shown else "")] if near else []
         said = "".join(draft.source[item.start : item.end] for item in draft.of("keep"))
         if near and not near[0].shown and self.led and any(words in said for words in kinds()["near"]):
             parts = []
         head = next((wish for wish in wishes if self._names(wish)), None)
         noun = head.text if head is not None else "电视剧" if self.domain == "电视剧" else self._head()
-        parts.append("找" + noun if self.led or draft.of("with") else noun)
-        parts += [self._say(wish) for wish in wishes if wish is not head]
-        joint = " " if self.rng.chance(0.5) and not (self.led or draft.of("with")) else "，"
+        left = [wish for wish in wishes if wish is not head]
+        kind = next((one for one in left if head is None and one.slot in BEFORE_NOUN and draft.has("pre", self.domain, one.slot, one.facts)), None)
+        if kind is not None:
+            noun = put(draft.pick("pre", self.domain, kind.slot, facts=kind.facts, wish=kind), v=kind.text) + noun
+            left.remove(kind)
+        if self.led and not wishes and not near:
+            # "我爱看动作片，找片子": the noun was said.
+            heads = table("head_words").get(self.domain, ())
+            return "求推荐" if any(words in said for words in heads) else "求推荐" + noun
+        spoken = self.led or bool(draft.of("with", "ack", "react"))
+        parts = ["".join(parts) + ("找" + noun if spoken and not near else noun)]
+        parts += [self._say(wish) for wish in left]
+        joint = " " if self.rng.chance(0.5) and not (spoken or self.asks) and draft.context.first else "，"
         return joint.join(parts) if len(parts) > 1 else "找" + parts[0].removeprefix("找")
 
     def _picked(self, wishes: list[Wish]) -> str:
@@ -371,9 +396,17 @@ class _Wording:
         """What points at the thing asked about."""
         draft = self.draft
         noun = next((item.slot for item in draft.of("noun")), "bare")
-        if not first or noun == "bare" or draft.style == "less":
+        if not first or noun == "bare" or (draft.style == "less" and not self._ambiguous()):
             return ""
         return draft.pick("pron", self.domain, noun) if draft.has("pron", self.domain, noun) else ""
+
+    def _ambiguous(self) -> bool:
+        """Whether the turn before names other things, of which a request without its noun would be asked."""
+        before = self.draft.context.before
+        acts = before.acts if before is not None else ()
+        named = {(act.domain, act.value) for act in acts if act.slot in NAME_SLOTS and act.value}
+        around = any((act.slot or "").startswith("周边") and act.value for act in acts)
+        return around or len(named) > 1 or any(domain != self.domain for domain, _ in named)
 
     def _requests(self, name: str) -> list[str]:
         draft, rng = self.draft, self.rng
@@ -392,8 +425,10 @@ class _Wording:
         if self.longer is not None and self.longer.reworded:
             return [self.longer.ask(questions, point)]
         if draft.style == "less" and len(questions) > 1:
-            words = [question.item(draft) for question in questions]
-            return [(point + " " if point else "") + " ".join(words)]
+            decided, named = ([question for question in questions if question.decides == decides] for decides in (True, False))
+            of = point if not point or not named or named[0].around else point + "的"
+            told = [f"{of}{around_once([question.item(draft) for question in named], rng)}？"] if named else []
+            return told + ([("" if named else point) + listing([question.item(draft) for question in decided], rng) + "？"] if decided else [])
         if len(questions) > 2 or (len(questions) == 2 and not rng.chance(APART)):
             listed = around_once([question.item(draft) for question in questions], rng)
             if any(question.decides for question in questions):
@@ -476,14 +511,15 @@ class _Wording:
         if self.rng.chance(0.4):
             what.reverse()
         place = "".join(what)
+        facts = frozenset({"dir"} if "向" in draft.source else ())  # "风大吗" asks for no direction
         if not self.asks:
             return [self._answer(self._wishes())]
         if self.longer is not None and self.longer.reworded:
-            return [self.longer.ask([Question(item.domain, item.slot) for item in self.asks], place)]
+            return [self.longer.ask([Question(item.domain, item.slot, facts) for item in self.asks], place)]
         if len(self.asks) > 1:
-            listed = listing([Question(item.domain, item.slot).item(draft) for item in self.asks], self.rng)
+            listed = listing([Question(item.domain, item.slot, facts).item(draft) for item in self.asks], self.rng)
             return [put(draft.pick("askframe"), N=place, L=listed)]
-        return [put(draft.pick("ask", "天气", self.asks[0].slot), W=place, N=place)]
+        return [put(draft.pick("ask", "天气", self.asks[0].slot, facts=facts), W=place, N=place)]
 
     def _trip(self) -> list[str]:
         draft, domain = self.draft, self.domain
@@ -496,8 +532,7 @@ class _Wording:
             day = next((wish.text for wish in wishes if wish.slot == "日期"), "")
             says = [self._say(wish) for wish in wishes if wish.slot not in ("出发地", "目的地", "日期")]
             if draft.style == "less":
-                says = [f"{start}到{goal}", *([day] if day else []), *says]
-                segments.append(" ".join([domain, *says]))
+                segments.append("，".join([f"{day}{start}到{goal}的{_TRIPS_ASKED[domain]}", *says]))
             else:
                 segments.append(closed(put(draft.pick("trip", domain), A=start, B=goal, T=day), says))
         elif named and wishes:
