@@ -504,3 +504,17 @@ def test_a_terse_journey_is_one_phrase() -> None:
     for seed in range(12):
         made = _made(talk, 1, "less", seed=seed)
         assert isinstance(made, Refusal) or "下周一广州到厦门的航班" in made.text, made
+
+
+def test_a_search_and_its_wishes_share_no_turn_of_phrase() -> None:
+    text = "您再帮我找个评分在4.5分以上、游玩时间要2小时 - 3小时的景点。"
+    talk = _zh(
+        ("user", "有豪华型的酒店吗？", *inform("酒店", 酒店类型="豪华型"), Act("request", "酒店", "名称")),
+        ("system", "推荐花城酒店。", Act("recommend", "酒店", "名称", "花城酒店")),
+        ("user", text, *inform("景点", 评分="4.5分以上", 游玩时间="2小时 - 3小时"), Act("request", "景点", "名称")),
+    )
+    for seed in range(300):
+        for style in ("same", "more"):
+            made = _made(talk, 1, style, seed=seed)
+            for phrase in ("打算", "准备", "计划"):
+                assert isinstance(made, Refusal) or made.text.count(phrase) < 2, made.text

@@ -45,3 +45,11 @@ def test_hearsay_is_not_asked_for(hearsay: str) -> None:
     rewordings = Rewordings(text, Analysis(view, None, frozenset()).parts, "zh")
     for seed in range(30):
         assert "问" not in apply_edits(view.turn, rewordings.draw(Rng(seed))).utterance
+
+
+@pytest.mark.parametrize("text", ["没有什么特别要求，推荐一家吧。", "我爱看电影，特别是动作片。", "有什么特别推荐的吗？"])
+def test_what_is_special_is_not_very(text: str) -> None:
+    view = Locator(_one(text)).view(_one(text).turns[0])
+    rewordings = Rewordings(text, Analysis(view, None, frozenset()).parts, "zh")
+    for seed in range(20):
+        assert "非常" not in apply_edits(view.turn, rewordings.draw(Rng(seed))).utterance

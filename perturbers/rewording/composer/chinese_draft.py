@@ -63,8 +63,9 @@ _DRINK = re.compile(r"(?:咖啡|摩卡|拿铁|卡布奇诺|茶|酒|汁|可乐|�
 EATEN = re.compile(r"吃|菜(?!单)|尝|口味|一份")
 #: What says that something is asked.
 _ASKS_TO = re.compile(r"问|打听|请教|确认|了解|^我?想|有件事|有个")
-#: Turns of phrase that further wishes are put in.
-_PHRASED = re.compile(r"就行|就好|就成|都行|都可以|最好|希望|想要|必须|要求|控制在|预算|类型")
+#: Turns of phrase that searches and their wishes are put in, and the kinds of clauses of which no two share one.
+_PUT = frozenset({"say", "open", "nearopen", "moreopen"})
+_PHRASED = re.compile(r"打算|准备|计划|就行|就好|就成|都行|都可以|最好|希望|想要|必须|要求|控制在|预算|类型")
 
 
 class NoClause(Exception):
@@ -184,7 +185,7 @@ class Draft:
         if chosen is None:
             raise NoClause(f"{kind} {domain} {slot}".strip())
         self.keys.append(chosen.key)
-        if kind == "say":
+        if kind in _PUT:
             self.said.append(chosen.text)
         return chosen.text
 
@@ -197,7 +198,7 @@ class Draft:
             options = [clause for clause in options if _GOES_ON[self.lead].match(clause.text)] or options
         if self.drinks:
             options = [clause for clause in options if not EATEN.search(clause.text)]
-        if kind == "say":
+        if kind in _PUT:
             # "大床房就行，适合休闲的就行": no turn of phrase twice.
             turns = {words for text in self.said for words in _PHRASED.findall(text)}
             options = [clause for clause in options if turns.isdisjoint(_PHRASED.findall(clause.text))] or options
