@@ -518,3 +518,10 @@ def test_a_search_and_its_wishes_share_no_turn_of_phrase() -> None:
             made = _made(talk, 1, style, seed=seed)
             for phrase in ("打算", "准备", "计划"):
                 assert isinstance(made, Refusal) or made.text.count(phrase) < 2, made.text
+
+
+def test_which_of_them_is_asked_by_a_whole_sentence() -> None:
+    """ "哪家高档型、评分4.5分以上" lacks its verb."""
+    for section, clauses in _sections():
+        if section.kind == "pick":
+            assert not [clause.text for clause in clauses if re.search(r"哪\{M\}(?:\{H\})?\{Q\}", clause.text)], section
