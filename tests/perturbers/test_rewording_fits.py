@@ -127,6 +127,12 @@ def test_no_booking_is_spoken_of_before_there_is_one() -> None:
             assert not [one.text for one in clauses if re.search(r"^The booking is|Which reference number", one.text)], section
 
 
+def test_as_well_as_stays_whole() -> None:
+    made = _made(Paraphrase(), _talk("I would like to know their opening hours as well as their address ."))
+    assert made
+    assert not any(re.search(r"\btoo as\b", text) for text in made)
+
+
 def test_frames_keep_the_register() -> None:
     for rules in frames("en").values():
         for rule in rules:
