@@ -297,6 +297,8 @@ class Rewordings:
         for rule, first, last, opens in find(frames(self._language), text, parts, units, False, self._language):
             following = units[last] if last < len(units) else ""
             others = [other for other in rule.others if other.fits(following)]
+            if self._language == "zh" and following in _PARTICLES:
+                others = [other for other in others if other.text[-1] not in _PARTICLES]  # "天气如何吗" as "天气怎么样啊吗"
             if pleading:
                 others = [
                     other for other in others if ("please" not in other.words or "please" in rule.phrase.words) and other.words[:3] != _DO_YOU_KNOW
@@ -312,6 +314,8 @@ class Rewordings:
                 yield Place(start, end, tuple(others), opens and text[start].isupper(), mark)
 
 
+#: Chinese words that end a clause, of which no two follow each other.
+_PARTICLES = frozenset("啊呀呢吧吗么嘛哪呐啦")
 _DO_YOU_KNOW = ("do", "you", "know")
 #: What is looked for, so that a search may stand for a wish or a question for it, and not a fact about something; and what can be handed over.
 _SOUGHT = word_set(

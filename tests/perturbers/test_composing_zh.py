@@ -235,13 +235,6 @@ def test_a_choice_by_pronoun_stays() -> None:
     assert "就去这家吧" in made.text
 
 
-def test_who_comes_along_stays() -> None:
-    talk = _zh(("user", "我想带女朋友找一家评分4分以上的餐馆吃饭。", *inform("餐馆", 评分="4分以上"), Act("request", "餐馆", "名称")))
-    made = _made(talk)
-    assert isinstance(made, Composed)
-    assert "女朋友" in made.text
-
-
 @pytest.mark.parametrize(
     ("text", "asked", "kept"),
     [
@@ -525,3 +518,83 @@ def test_which_of_them_is_asked_by_a_whole_sentence() -> None:
     for section, clauses in _sections():
         if section.kind == "pick":
             assert not [clause.text for clause in clauses if re.search(r"哪\{M\}(?:\{H\})?\{Q\}", clause.text)], section
+
+
+def test_no_clause_is_a_letter_a_claim_or_asks_twice() -> None:
+    for section, clauses in _sections():
+        for clause in clauses:
+            assert not re.search("烦请|几个情况|大家打的分|大家打分", clause.text), (
+                section,
+                clause.text,
+            )
+            if section.kind in ("moreask", "askframe", "ask"):
+                assert not re.search("我(?:还|也)?不(?:太)?(?:清楚|知道)|没查到|查不到", clause.text), (section, clause.text)
+            if section.kind == "ask" and "向" not in clause.text:
+                asked = [part for part in clause.text.split("，") if re.search("怎么样|如何|好不好|多少|几分|什么价|多长", part)]
+                assert len(asked) < 2, (section, clause.text)
+            if section.kind == "ask":
+                assert not re.search("有几个[？]|哪个教室|想过去|的话，大家", clause.text), (section, clause.text)
+            if section.kind == "ask" and section.slot == "酒店类型" and "酒店" in clause.text:
+                assert "!n" in clause.conditions, clause.text  # "这间酒店的酒店类型"
+            if section.kind in ("why", "so") and section.slot.startswith("周边"):
+                assert not re.search("没地方|没着落|还没定|跑太远|跑远|太远", clause.text), (section, clause.text)
+            if section.kind == "rev" and "terse" not in clause.voices:
+                assert clause.text.index("{H}") < clause.text.index("{Z}"), clause.text
+            if section.kind == "ack":
+                assert "没问题" not in clause.text
+
+
+def _later(said: str, text: str, *acts: Act) -> Dialogue:
+    return _zh(("user", "你好", Act("greet", "general")), ("system", said), ("user", text, *acts))
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "acts"),
+    [
+        ("是《武林外传》。", "它的豆瓣评分可高了吧？", [Act("request", "电视剧", "豆瓣评分")]),
+        ("推荐花城酒店。", "这家酒店的价格应该不便宜吧？", [Act("request", "酒店", "价格")]),
+        ("推荐便宜坊。", "现在还营业吗？", [Act("request", "餐馆", "营业时间")]),
+        ("有G1次。", "我打算下周一出发呢，还有车吗？", [*inform("火车", 日期="下周一"), Act("request", "火车", "车次信息")]),
+        ("有故宫。", "多谢。请问那儿的评价怎么样？", [Act("request", "景点", "评分")]),
+    ],
+)
+@pytest.mark.parametrize("style", STYLES)
+def test_a_question_keeps_its_kind_and_thanks_their_place(said: str, text: str, acts: list[Act], style: str) -> None:
+    for seed in range(12):
+        assert isinstance(_made(_later(said, text, *acts), 1, style, seed=seed), Refusal)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_the_system_asked_for_is_told_and_nothing_searched(style: str) -> None:
+    talks = [
+        _later("您想找个什么房型的酒店呢？", "我想找个标准间。", *inform("酒店", 房型="标准间")),
+        _later("请问您要几等座？", "二等座就行。", *inform("火车", 坐席="二等座"), Act("request", "火车", "车次信息")),
+    ]
+    for talk in talks:
+        for seed in range(20):
+            made = _made(talk, 1, style, seed=seed)
+            assert isinstance(made, Refusal) or not re.search("找|推荐|宾馆|酒店|哪|车次|车", made.text), made.text
+
+
+def test_nobody_agrees_to_an_open_question() -> None:
+    text = "好，我要找一家评分4分以上的餐馆。"
+    talk = _later("车牌是A1，您还需要什么信息？", text, *inform("餐馆", 评分="4分以上"), Act("request", "餐馆", "名称"))
+    for seed in range(30):
+        made = _made(talk, 1, seed=seed)
+        assert isinstance(made, Composed) and not re.match("可以|行|成|那行|没问题", made.text), made
+
+
+def test_who_comes_along_goes_somewhere() -> None:
+    talk = _zh(("user", "我想带女朋友找一家评分4分以上的餐馆吃饭。", *inform("餐馆", 评分="4分以上"), Act("request", "餐馆", "名称")))
+    for seed in range(12):
+        made = _made(talk, seed=seed)
+        assert isinstance(made, Composed) and "女朋友去吃饭，" in made.text, made
+
+
+def test_a_cry_is_followed_by_a_plain_question_and_a_class_is_attended_once() -> None:
+    for seed in range(20):
+        made = _made(_later("是豪华型的。", "我的天！那得多少钱？", Act("request", "酒店", "价格")), 1, seed=seed)
+        assert isinstance(made, Refusal) or made.text.endswith("？"), made
+        wishes = inform("辅导班", 年级="六年级", 科目="数学", 每周="日", 时段="上午")
+        made = _made(_zh(("user", "我想找个周日上午上课的六年级数学辅导班", *wishes, Act("request", "辅导班", "名称"))), seed=seed)
+        assert isinstance(made, Refusal) or not re.search("上课、[^，]*上课", made.text), made

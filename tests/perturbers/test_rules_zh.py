@@ -53,3 +53,13 @@ def test_what_is_special_is_not_very(text: str) -> None:
     rewordings = Rewordings(text, Analysis(view, None, frozenset()).parts, "zh")
     for seed in range(20):
         assert "非常" not in apply_edits(view.turn, rewordings.draw(Rng(seed))).utterance
+
+
+@pytest.mark.parametrize("text", ["你好，能帮我看一下北京天气如何吗？", "嗯呢。这家酒店的评分怎么样呢？", "嗯呐，价格是多少啊？"])
+def test_no_two_particles_follow_each_other(text: str) -> None:
+    """ "怎么样啊吗" and "嗯嗯呢" are no words."""
+    view = Locator(_one(text)).view(_one(text).turns[0])
+    rewordings = Rewordings(text, Analysis(view, None, frozenset()).parts, "zh")
+    for seed in range(60):
+        made = apply_edits(view.turn, rewordings.draw(Rng(seed))).utterance
+        assert not any(words in made for words in ("啊吗", "呢吗", "呀吗", "嗯嗯呢", "嗯嗯呐", "嗯，好呢", "呀啊", "呢啊", "呢呢")), made

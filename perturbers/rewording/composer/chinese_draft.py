@@ -103,6 +103,7 @@ class Draft:
     greeted: str = ""
     avoided: tuple[re.Pattern[str], ...] = ()
     lead: str = ""
+    cried: bool = False
     said: list[str] = field(default_factory=list)
 
     @property
@@ -146,7 +147,7 @@ class Draft:
         """The text of a clause.
 
         `nameless`: one that can do without what points at the thing it is about; `led`: one without a lead of its own, since one stands before it;
-        `direct`: a plain question, since another one stands before it; `wish`: what is wished for; its clause in the source
+        `direct`: a plain question, since another one stands before it (or a cry: "我的天！"); `wish`: what is wished for; its clause in the source
         tells whether it need be.
 
         Raises:
@@ -170,7 +171,7 @@ class Draft:
             options = [clause for clause in options if not _LEADS_UP.match(clause.text)] or options
         if kind in _WHOLE and self.style != "less":
             options = [clause for clause in options if "terse" not in clause.voices] or options
-        if direct:
+        if direct or (self.cried and kind == "ask"):
             options = [clause for clause in options if clause.text.endswith("？") and not NO_QUESTION.search(clause.text)] or options
         options = self._going_on(kind, options)
         if led:

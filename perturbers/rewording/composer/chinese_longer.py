@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.rewording.composer.chinese_clauses import NAME_SLOTS, ROUTES, TRIPS
+from dialmill.perturbers.rewording.composer.chinese_clauses import ROUTES, TRIPS
 from dialmill.perturbers.rewording.composer.chinese_draft import EATEN, Draft, NoClause, listing, put, shape
+from dialmill.perturbers.rewording.composer.chinese_text import searches
 from dialmill.perturbers.rewording.composer.plan import Item
 
 #: Requests whose answer is yes or no: they are asked with "有没有" and the like.
@@ -90,8 +91,7 @@ class Longer:
     def __init__(self, draft: Draft, domain: str) -> None:
         self.draft, self.domain = draft, domain
         self.used = False
-        named = any(act.slot in NAME_SLOTS and act.act == "request" for act in draft.context.view.turn.acts)
-        self._search = bool(draft.of("find")) or (domain in TRIPS and named)
+        self._search = bool(draft.of("find")) or (domain in TRIPS and searches(draft))
         ways = self._ways()
         if not ways:
             raise NoClause("reason")

@@ -58,7 +58,7 @@ class Reading(ClausesOfTurn):
         strange = [act.act for act in self.acts if act.act not in ("inform", "request", "select")]
         if strange:
             return Refusal(f"act: {strange[0]}")
-        problem = self._domain() or self._read()
+        problem = "supposition" if self.supposes() else self._domain() or self._read()
         if problem:
             return Refusal(problem)
         before = self.context.before.utterance if self.context.before is not None else ""

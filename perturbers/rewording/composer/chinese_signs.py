@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from dialmill.perturbers.rewording.composer.chinese_clauses import (
@@ -20,6 +21,12 @@ from dialmill.perturbers.rewording.composer.chinese_clauses import (
 from dialmill.perturbers.rewording.composer.plan import Context
 from dialmill.schemas import Turn
 
+#: A question that nobody agrees to: "您还需要什么信息？".
+_OPEN = re.compile(r"什么|哪|几|多少|还(?:有|需要|想)[^，。]*[吗么？?]+$")
+#: What asks, so that "吧" behind it makes no supposition: "推荐一家吧？".
+_SEEKS = re.compile(r"推荐|找|介绍|告诉|帮|查|看看|说说|给|发")
+#: A question whether something is open, which is none for its hours.
+_STILL = re.compile(r"(?:现在|这会儿|还)(?:还|在)?(?:营业|开门|开放|开着)")
 #: What an acknowledgement may do, by kinds of ``composing.tsv``; the first that fits.
 MANNERS = ("agree", "resigned", "soso", "nomatter", "wonder", "affirm", "know", "so")
 
@@ -105,6 +112,7 @@ class ClausesOfTurn:
         found = next((manner for manner in MANNERS if covered(clause.words, kinds()[manner])[1]), "")
         before = self.context.before.utterance.rstrip() if self.context.before is not None else ""
         asked = before.endswith(("？", "?", "吗", "么", "不")) or not {"可以不", "怎么样", "行吗", "可以吗"}.isdisjoint(before.split("，"))
+        asked = asked and not _OPEN.search(re.split("[，。！]", before)[-1])
         return "agree" if not found and asked and texts & {"好", "好的", "好嘞", "好滴", "好哒", "好咧", "那好", "嗯嗯", "嗯"} else found
 
     def safe(self, clause: Clause) -> bool:
@@ -183,12 +191,23 @@ class ClausesOfTurn:
         """Whether a clause is a question."""
         return self.text[clause.end : clause.stop].strip() in ("？", "?") or clause.texts[-1:] in (("吗",), ("么",), ("没",), ("不",))
 
+    def supposes(self) -> bool:
+        """Whether a clause asks whether something is so ("评分可高了吧？", "现在还营业吗？"): no open question says the same."""
+        if self.requests and _STILL.search(self.text):
+            return True
+        ends = [clause for clause in self.clauses if clause.texts and self.text[clause.start : clause.end].endswith("吧") and self.asks(clause)]
+        return bool(self.requests) and any(not _SEEKS.search(self.text, clause.start, clause.end) for clause in ends)
+
     def answering(self, looking: bool) -> bool:
         """Whether the turn answers what the system asked and searches for nothing itself."""
         before = self.context.before
         asked = before is not None and before.utterance.rstrip().endswith(("？", "?", "呢", "吗", "么", "吗？"))
         if looking and not self.says({"推荐", "介绍", "找", "找个", "找一个", "找一家", "有没有", "求", *table("head_words").get(self.domain, ())}):
             looking = False  # "我想要标准间" answers "您想要大床房还是标准间？"
+        if before is not None and re.search("什么|哪|几", before.utterance):
+            named = [(act.slot or "", *table("slot_words").get(act.slot or "", ())) for act in self.informs]
+            if named and all(any(word in before.utterance for word in words) for words in named):
+                looking = False  # "我想找个标准间" answers "您想找个什么房型的酒店？"
         return asked and not looking and not self.requests
 
     def several_offered(self) -> bool:

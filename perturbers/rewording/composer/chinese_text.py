@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from dialmill.perturbers.rewording.composer.chinese_clauses import FACILITY, NAME_SLOTS, kinds, table
 from dialmill.perturbers.rewording.composer.chinese_draft import (
     ENDS,
     FIRST,
     SIGNS,
     Draft,
+    NoClause,
 )
-from dialmill.perturbers.rewording.composer.plan import Placed
+from dialmill.perturbers.rewording.composer.plan import Context, Item, Placed, Plan
+
+#: Thanks for the answer before, and a reason that belongs to what stands before it.
+_THANKS_FIRST = re.compile(r"(?:[好嗯行哦]的?[，。！,!]?)?(?:谢谢|多谢|感谢|谢啦|谢了)[^，。！？,!?]{0,6}[，。！,!]\s*\w")
+_PURPOSE = re.compile(r"方便|省得|免得|以便|好让|这样")
+#: What names a journey or a search for one.
+_SEARCHES = re.compile(r"车|票|航班|飞|班|铁|查|找|推荐|有|哪|什么|怎么|去|到")
+#: What a group sets out for, by domain: "我要带家人去吃饭".
+_OUTINGS = {"餐馆": "去吃饭", "餐厅": "去吃饭", "景点": "去玩", "旅游景点": "去玩", "酒店": "去住"}
+
+
+def thanks_first(source: str) -> bool:
+    """Whether a turn thanks for what was answered and goes on: "多谢。那儿的评价怎么样？"."""
+    return bool(_THANKS_FIRST.match(source))
+
+
+def searches(draft: Draft) -> bool:
+    """Whether a turn about a journey searches: "二等座就行" answers what was asked, though a label has the search go on."""
+    asked = any(act.slot in NAME_SLOTS and act.act == "request" for act in draft.context.view.turn.acts)
+    return asked and not (draft.plan.asked and not _SEARCHES.search(draft.source))
+
+
+def dangles(core: Sequence[str], source: str, after: Sequence[Item]) -> bool:
+    """Whether a reason that is kept would stand behind a question, which it isn't the reason of: "有推荐吗？方便我接送"."""
+    return bool(core) and core[-1][-1:] in "？?" and any(_PURPOSE.match(source, item.start) for item in after)
+
+
+def company(draft: Draft, item: Item, domain: str) -> str:
+    """Who comes along, as a clause: "我要带家人去吃饭，", "带家人，" in few words. Where the turn searches, "一起去" would point at nothing."""
+    if draft.style == "less":
+        return draft.value(item) + "，"
+    if draft.of("find") and (domain not in _OUTINGS or draft.drinks):
+        raise NoClause("company")
+    words = draft.source[item.start : item.end]
+    who = ("我要" if words.startswith(tuple(kinds()["along"])) else "我们") + draft.value(item)
+    return who + (_OUTINGS[domain] if draft.of("find") else "一起去") + "，"
+
+
+def alike(text: str, others: Sequence[str]) -> bool:
+    """Whether one of some modifiers ends in the same words: "上午上课、周日上课"."""
+    return any(text[-2:] == other[-2:] and ord(text[-1]) < FIRST for other in others)
 
 
 def closed(text: str, says: Sequence[str]) -> str:
@@ -77,3 +120,13 @@ def expanded(text: str, draft: Draft) -> tuple[str, list[Placed]]:
         out.append(piece)
         size += len(piece)
     return "".join(out), placed
+
+
+def requests_lost(context: Context, plan: Plan, text: str) -> str | None:
+    """The request that no cue shows in a text, None where all are shown."""
+    for item in plan.items:
+        if item.kind == "ask" and not any(cue in text for cue in table("request_cues").get(item.slot, (item.slot,))):
+            return f"request_lost: {item.slot}"
+        if item.kind in ("askfac", "facility") and item.slot[len(FACILITY) :].lower() not in text.lower():
+            return f"request_lost: {item.slot}"
+    return None

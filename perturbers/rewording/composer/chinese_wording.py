@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.rewording.composer.bank import Speaker
-from dialmill.perturbers.rewording.composer.chinese_clauses import FACILITY, NAME_SLOTS, PRICES, QUALIFIERS, kinds, table, words_in
+from dialmill.perturbers.rewording.composer.chinese_clauses import NAME_SLOTS, PRICES, QUALIFIERS, kinds, table, words_in
 from dialmill.perturbers.rewording.composer.chinese_draft import (
     ABOUT,
     APART,
@@ -34,7 +34,18 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
 )
 from dialmill.perturbers.rewording.composer.chinese_longer import Longer, Question, around_once
 from dialmill.perturbers.rewording.composer.chinese_signs import MANNERS
-from dialmill.perturbers.rewording.composer.chinese_text import closed, expanded, joined, politely
+from dialmill.perturbers.rewording.composer.chinese_text import (
+    alike,
+    closed,
+    company,
+    dangles,
+    expanded,
+    joined,
+    politely,
+    requests_lost,
+    searches,
+    thanks_first,
+)
 from dialmill.perturbers.rewording.composer.plan import Composed, Context, Item, Plan, Refusal
 
 #: Kinds of items that more than courtesy is said by.
@@ -77,9 +88,13 @@ class _Wording:
         segments += [self._kept(item) for item in leading]
         self.led = bool(leading)
         draft.lead = self._lead(leading)
+        draft.cried = any(draft.source[item.end : item.end + 1] in ("！", "!") for item in leading[-1:])
+        draft.lead = "" if draft.cried else draft.lead
         if draft.style == "more" and not general:
+            if draft.cried:
+                raise NoClause("cry")
             self.longer = Longer(draft, self.domain)
-        segments += [self._company(item) for item in draft.of("with")]
+        segments += [company(draft, item, self.domain) for item in draft.of("with")]
         core = self._core()
         self._said = bool(core)
         segments += core
@@ -89,7 +104,10 @@ class _Wording:
                 raise NoClause("reason")
         elif draft.style == "more":
             raise NoClause("reason")
-        segments += [self._kept(item) for item in keeps if item.slot == "after"]
+        after = [item for item in keeps if item.slot == "after"]
+        if dangles(core, draft.source, after) or (draft.of("thank") and core and thanks_first(draft.source)):
+            raise NoClause("after")
+        segments += [self._kept(item) for item in after]
         segments += self._closing(general) or []
         if draft.of("ack", "react") and len(segments) > 1:
             segments = [segment if place == 0 else DOUBLE.sub("", segment) for place, segment in enumerate(segments)]
@@ -122,14 +140,6 @@ class _Wording:
         else:
             segments.append(draft.pick("ack", tag=manner, facts=facts))
         return segments
-
-    def _company(self, item: Item) -> str:
-        """Who comes along, as a clause: "我要带家人一起去，", "带家人，" in few words."""
-        draft = self.draft
-        if draft.style == "less":
-            return draft.value(item) + "，"
-        words = draft.source[item.start : item.end]
-        return ("我要" if words.startswith(tuple(kinds()["along"])) else "我们") + draft.value(item) + "一起去，"
 
     def _needed(self, item: Item) -> bool:
         """Whether a kept clause says more than circumstances: a value, a choice, a refusal."""
@@ -285,7 +295,11 @@ class _Wording:
         room = 2 if rng.chance(0.75) else 1
         for wish in left:
             if len(mods) < room and draft.has("mod", domain, wish.slot, wish.facts):
-                mods.append(put(draft.pick("mod", domain, wish.slot, facts=wish.facts, wish=wish), v=wish.text, F=wish.text))
+                mod = put(draft.pick("mod", domain, wish.slot, facts=wish.facts, wish=wish), v=wish.text, F=wish.text)
+                if alike(mod, mods):
+                    rest.append(wish)
+                else:
+                    mods.append(mod)
             else:
                 rest.append(wish)
         phrase = "、".join(mods) + "的" + noun if mods else noun
@@ -467,7 +481,8 @@ class _Wording:
 
     def _tail(self) -> str:
         draft = self.draft
-        listed = [Question(item.domain, item.slot, tag=item.value).item(draft) for item in self.asks]
+        asks = sorted(self.asks, key=lambda item: item.slot.startswith("周边"))
+        listed = [Question(item.domain, item.slot, tag=item.value).item(draft) for item in asks]
         listed += [f"有没有{draft.value(item)}" for item in draft.of("askfac")]
         return put(draft.pick("asktail"), L=around_once(listed, self.rng))
 
@@ -525,7 +540,9 @@ class _Wording:
         draft, domain = self.draft, self.domain
         wishes = self._wishes()
         start, goal = self._ends_of_way()
-        named = any(act.slot in NAME_SLOTS and act.act == "request" for act in draft.context.view.turn.acts)
+        named = searches(draft)
+        if named and any(draft.source[item.start : item.end][-1:] in ("吗", "么") for item in draft.of("keep")):
+            raise NoClause("trip that is asked for in words that stay")  # "还有车吗"
         segments: list[str] = []
         point = ""
         if start and goal:
@@ -576,17 +593,7 @@ def word(context: Context, plan: Plan, who: Speaker, rng: Rng, style: str) -> Co
     full, placed = expanded(text, draft)
     if not full.strip(SIGNS):
         return Refusal("nothing_left")
-    problem = _requests_lost(context, plan, full)
+    problem = requests_lost(context, plan, full)
     if problem:
         return Refusal(problem)
     return Composed(full, tuple(placed), tuple(draft.keys), who.voice)
-
-
-def _requests_lost(context: Context, plan: Plan, text: str) -> str | None:
-    """The request that no cue shows in a text, None where all are shown."""
-    for item in plan.items:
-        if item.kind == "ask" and not any(cue in text for cue in table("request_cues").get(item.slot, (item.slot,))):
-            return f"request_lost: {item.slot}"
-        if item.kind in ("askfac", "facility") and item.slot[len(FACILITY) :].lower() not in text.lower():
-            return f"request_lost: {item.slot}"
-    return None
