@@ -15,13 +15,14 @@ from dialmill.perturbers.rewording.composer.chinese_draft import (
 )
 from dialmill.perturbers.rewording.composer.plan import Context, Item, Placed, Plan
 
-#: Thanks for the answer before, and a reason that belongs to what stands before it.
+#: Thanks for the answer before; a question of its own; a reason that belongs to what stands before it.
 _THANKS_FIRST = re.compile(r"(?:[好嗯行哦]的?[，。！,!]?)?(?:谢谢|多谢|感谢|谢啦|谢了)[^，。！？,!?]{0,6}[，。！,!]\s*\w")
+_ASKED = re.compile(r"(.)[不没]\1|什么|哪|怎么|多少")
 _PURPOSE = re.compile(r"方便|省得|免得|以便|好让|这样")
 #: What names a journey or a search for one.
 _SEARCHES = re.compile(r"车|票|航班|飞|班|铁|查|找|推荐|有|哪|什么|怎么|去|到")
 #: What a group sets out for, by domain: "我要带家人去吃饭".
-_OUTINGS = {"餐馆": "去吃饭", "餐厅": "去吃饭", "景点": "去玩", "旅游景点": "去玩", "酒店": "去住"}
+_OUTINGS = {"餐馆": "去吃饭", "餐厅": "去吃饭", "景点": "去玩", "旅游景点": "去玩", "酒店": "找地方住"}
 
 
 def thanks_first(source: str) -> bool:
@@ -35,8 +36,13 @@ def searches(draft: Draft) -> bool:
     return asked and not (draft.plan.asked and not _SEARCHES.search(draft.source))
 
 
-def dangles(core: Sequence[str], source: str, after: Sequence[Item]) -> bool:
-    """Whether a reason that is kept would stand behind a question, which it isn't the reason of: "有推荐吗？方便我接送"."""
+def dangles(core: Sequence[str], draft: Draft, after: Sequence[Item]) -> bool:
+    """Whether a reason that is kept would stand behind a question, which it isn't the reason of: "有推荐吗？方便我接送"; or a question of its own
+    behind a longer way to ask: "你把温度告诉我吧，我好记下来，高不高？".
+    """
+    source = draft.source
+    if draft.style == "more" and any(_ASKED.search(source, item.start, item.end) or source[item.end : item.end + 1] in ("？", "?") for item in after):
+        return True
     return bool(core) and core[-1][-1:] in "？?" and any(_PURPOSE.match(source, item.start) for item in after)
 
 

@@ -105,7 +105,7 @@ class _Wording:
         elif draft.style == "more":
             raise NoClause("reason")
         after = [item for item in keeps if item.slot == "after"]
-        if dangles(core, draft.source, after) or (draft.of("thank") and core and thanks_first(draft.source)):
+        if dangles(core, draft, after) or (draft.of("thank") and core and thanks_first(draft.source)):
             raise NoClause("after")
         segments += [self._kept(item) for item in after]
         segments += self._closing(general) or []
@@ -268,7 +268,8 @@ class _Wording:
             return False  # "科幻" alone names neither films nor series
         if self.domain == "电视剧" and surface.endswith("片"):
             return False  # a series that is called 喜剧片 would become a film
-        return draft.has("headof", self.domain, wish.slot) or (wish.slot == "制片国家/地区" and surface.endswith(("剧", "片", "影")))
+        ends = {"制片国家/地区": ("剧", "片", "影"), "景点类型": ("景区", "景点")}.get(wish.slot, ())  # "属于山水景区的景区"
+        return draft.has("headof", self.domain, wish.slot) or surface.endswith(ends)
 
     def _noun(self, wishes: list[Wish]) -> tuple[str, str, list[Wish]]:
         """A noun phrase, its noun alone, and the wishes that it has no room for."""
