@@ -75,36 +75,20 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
     sources = [one_source] if one_source else registry.usable()
     found: list[InputFile] = []
     packed: list[str] = []
+    akin: list[str] = []
     for path, shown, named in _distinct(candidates):
         try:
             text = head_of(path)
             relative = related([known for one in sources for known in one.relatives], first_value(text))
-            if relative is not None:
-                if named:
-                    raise InputError(path, f"is {relative}", "--format names the source of another format")
-                continue
-            claims = [(one, role) for one in sources if (role := one.role(path, text))]
-            specific = [(one, role) for one, role in claims if not one.generic]
-            roles = [(one.name, role) for one, role in specific or claims]
-            if not text.strip():
-                # An empty .jsonl beside others is a subset without records, as dialmill itself writes it.
-                if named or roles or path.endswith((".json", ".tsv", ".txt")):
-                    raise InputError(path, _EMPTY, "download or unpack it again, or leave it out with --allow-missing")
-                continue
-            if not roles:
-                if named:
-                    raise InputError(path, _strangeness(path, sources), _remedy(path, one_source))
-                if archives.packing(files.read_head(path, archives.TELLING)):
-                    packed.append(path)
-                continue
-            roles = _narrow(roles)
-            if len(roles) > 1:
-                names = ", ".join(name for name, _ in roles)
-                raise InputError(path, f"could be any of {names}", "name one with --format")
-            name, role = roles[0]
-            if role in ("dialogues", "acts"):
-                _check_tail(path)
-            found.append(InputFile(len(found), path, shown, name, role, files.size(path) or 0))
+            if relative is not None and named:
+                raise InputError(path, f"is {relative}", "--format names the source of another format")
+            claim = None if relative is not None else _claim(path, text, named, sources, one_source)
+            if claim is not None:
+                found.append(InputFile(len(found), path, shown, *claim, files.size(path) or 0))
+            elif relative is not None:
+                akin.append(f"{path} is {relative}")
+            elif text.strip() and archives.packing(files.read_head(path, archives.TELLING)):
+                packed.append(path)
         except InputError as error:
             if not (allow_missing and error.problem == _EMPTY):
                 faults.append(str(error))
@@ -114,12 +98,42 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
     if faults:
         raise DialmillError("\n".join(faults))
     if not any(item.role == "dialogues" for item in found):
-        raise DialmillError(f"{', '.join(paths) or 'nothing'}: {_without_dialogues(found, sources, packed)}")
+        raise DialmillError(f"{', '.join(paths) or 'nothing'}: {_without_dialogues(found, sources, packed, akin)}")
     return found
 
 
-def _without_dialogues(found: Sequence[InputFile], sources: Sequence[Source], packed: Sequence[str]) -> str:
-    """What to do about an input in which no file holds dialogues to read; `packed` are archives among its files."""
+def _claim(path: str, text: str, named: bool, sources: Sequence[Source], one_source: Source | None) -> tuple[str, Role] | None:
+    """The source whose file it is, and what it is to it; None for a file that was found beside others and is nobody's.
+
+    Raises:
+        InputError: it is empty, cut off, of several sources, or was named and is of none.
+    """
+    claims = [(one, role) for one in sources if (role := one.role(path, text))]
+    specific = [(one, role) for one, role in claims if not one.generic]
+    roles = [(one.name, role) for one, role in specific or claims]
+    if not text.strip():
+        # An empty .jsonl beside others is a subset without records, as dialmill itself writes it.
+        if named or roles or path.endswith((".json", ".tsv", ".txt")):
+            raise InputError(path, _EMPTY, "download or unpack it again, or leave it out with --allow-missing")
+        return None
+    if not roles:
+        if named:
+            raise InputError(path, _strangeness(path, sources), _remedy(path, one_source))
+        return None
+    roles = _narrow(roles)
+    if len(roles) > 1:
+        names = ", ".join(name for name, _ in roles)
+        raise InputError(path, f"could be any of {names}", "name one with --format")
+    if roles[0][1] in ("dialogues", "acts"):
+        _check_tail(path)
+    return roles[0]
+
+
+def _without_dialogues(found: Sequence[InputFile], sources: Sequence[Source], packed: Sequence[str], akin: Sequence[str]) -> str:
+    """What to do about an input in which no file holds dialogues to read; `packed` are archives among its files, `akin` what only looks like one."""
+    if akin:
+        more = f", and {len(akin) - 1} more like it" if akin[1:] else ""
+        return f"no dialogues found that can be read: {akin[0]}{more}"
     if packed:
         more = f" and {len(packed) - 1} more" if packed[1:] else ""
         return f"no dialogues found, and {packed[0]}{more} is packed, within which nothing is read; unpack it first, or put its files into one zip"

@@ -89,9 +89,12 @@ def test_a_benchmark_says_what_it_is(name: str) -> None:
 def test_the_command_that_builds_it_is_one(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the report says makes a folder again is understood to its last option; what is missing is the input."""
     recipe = registry.load_recipe(name).to_dict()
-    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
     monkeypatch.chdir(tmp_path)
-    command = registry.get(name).command(recipe | {"perturbations": {"typos": "typos:rate=0.1"}})
+    chains = {"typos": "typos:rate=0.1"}
+    command = registry.get(name).command(recipe | {"perturbations": chains})
+    # A run whose chains the command names has just these suites in its recipe.
+    made = recipe | {"perturbations": chains, "suites": list(chains)} if " --with " in command else recipe
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(made), "utf-8")
     result = call(*shlex.split(command.replace("PATH...", "gone"))[1:], "--seed", "2", "--output", "out")
     assert result.code == 1 and "gone: does not exist" in result.err, result
 

@@ -199,8 +199,14 @@ def test_a_bad_record_is_rejected_with_its_reason_and_the_run_goes_on(name: str,
 
 
 def test_where_no_record_can_be_read_the_run_stops(tmp_path: Path) -> None:
-    corpus(tmp_path / "in", {"a": {"log": [{"text": 1}]}, "b": {"log": []}})
+    corpus(tmp_path / "in", {"a": {"goal": {}, "log": [{"text": 1}]}, "b": {"log": []}})
     refused(build(tmp_path / "in", tmp_path / "out"), "none of the 2 records", "missing_key 1", "empty_dialogue 1")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_what_only_looks_like_a_corpus_is_told_what_it_is(tmp_path: Path) -> None:
+    corpus(tmp_path / "in", {"a": {"log": [{"text": "I need a train ."}]}})
+    refused(build(tmp_path / "in", tmp_path / "out"), "data.json is MultiWOZ's test dialogues as DSTC9 Track 2 gives them")
     assert not (tmp_path / "out").exists()
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from dialmill.perturbers.rewording.composer.echoes import echoes
-from dialmill.perturbers.rewording.composer.english_phrases import FINITE, Draft, Sentence
+from dialmill.perturbers.rewording.composer.english_phrases import FINITE, Draft, Part, Sentence
 from dialmill.perturbers.rewording.composer.english_places import BOOKED, OWN, Place, family
 
 
@@ -17,8 +18,6 @@ def keywords(turn: Draft) -> list[Sentence] | None:
     if not informs or others - {"request", "intent", "goal", "thank", "yes", "dontcare", "no", "town"}:
         return None
     informs.sort(key=lambda part: _RANK.index(part.place.slot) if part.place.slot in _RANK else 9)
-    words: list[str] = []
-    last = 0  # where the noun ends that the first words belong to
     domains = list(dict.fromkeys(part.item.domain for part in informs))
     if len(domains) > 1:
         return None
@@ -28,24 +27,10 @@ def keywords(turn: Draft) -> list[Sentence] | None:
     noun = turn.noun(domain)
     headed = search and (noun != "" or not any(cell[0] == domain for cell in turn.context.state))
     books = domain in OWN and _BOOKING.search(turn.text) is not None and any(part.place.slot.startswith("book ") for part in informs)
-    for part in informs:
-        text = turn.worded("key", part)
-        if text is None:
-            return None
-        if books and part.place.slot == "book people" and domain != "train":
-            text = f"for {part.letter}"
-        modifies = part.place.slot in ("pricerange", "stars", "food") and "fare" not in part.facts
-        if not titled and headed and not modifies:
-            words.append(noun or _HEADS[domain])
-            titled, last = True, len(words)
-        if headed and not titled and modifies:
-            text = text.removesuffix(" food")  # "european restaurant"
-        words.append(text)
-        if part.place.slot == "type":
-            last = len(words)
-    if not titled and headed:
-        words.append(noun or _HEADS[domain])
-        last = len(words)
+    worded = _key_words(turn, informs, (noun or _HEADS.get(domain, "")) if headed else "", titled, books)
+    if worded is None:
+        return None
+    words, last = worded
     towns = [turn.parts[item] for item in found.items if item.kind == "town"]
     words += [f"in {part.letter}" for part in towns]
     joint = ", " if domain not in OWN or books or any("fare" in part.facts for part in informs) or turn.rng.chance(0.4) else " "
@@ -74,6 +59,36 @@ def keywords(turn: Draft) -> list[Sentence] | None:
         return None
     thanks = [Sentence("thanks")] if "thank" in others else []
     return [*replies, *goals, Sentence(said, (*informs, *towns)), *after, *thanks]
+
+
+def _key_words(turn: Draft, informs: Sequence[Part], head: str, titled: bool, books: bool) -> tuple[list[str], int] | None:
+    """Each value's few words, the noun `head` among them ("" for none), and where that ends; None where a value has no words.
+
+    Args:
+        titled: whether a value (a type, a name) stands in the noun's place.
+        books: whether the turn books.
+    """
+    words: list[str] = []
+    last = 0
+    for part in informs:
+        text = turn.worded("key", part)
+        if text is None:
+            return None
+        if books and part.place.slot == "book people" and part.item.domain != "train":
+            text = f"for {part.letter}"
+        modifies = part.place.slot in ("pricerange", "stars", "food") and "fare" not in part.facts
+        if head and not titled and not modifies:
+            words.append(head)
+            titled, last = True, len(words)
+        if head and not titled and modifies:
+            text = text.removesuffix(" food")  # "european restaurant"
+        words.append(text)
+        if part.place.slot == "type":
+            last = len(words)
+    if head and not titled:
+        words.append(head)
+        last = len(words)
+    return words, last
 
 
 def _bare_goals(turn: Draft) -> list[Sentence] | None:
