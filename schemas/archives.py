@@ -60,6 +60,11 @@ TELLING = 512
 _PIECE = 1 << 20
 
 
+def json_members(archive: zipfile.ZipFile) -> list[str]:
+    """The names of the JSON files in a zip, without those that macOS adds."""
+    return [name for name in archive.namelist() if name.endswith(".json") and not name.startswith("__MACOSX")]
+
+
 def packing(head: bytes) -> str:
     """How a file is packed that begins so (`TELLING` bytes will do): gzip, bzip2, xz, zstd, 7z, rar, zip or tar; "" where it isn't."""
     return next((kind for mark, place, kind in _BEGINNINGS if head[place : place + len(mark)] == mark), "")

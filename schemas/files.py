@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dialmill.schemas.archives import too_large
+from dialmill.schemas.archives import json_members, too_large
 from dialmill.schemas.flow import load_yaml
 from dialmill.schemas.kinds import CORE, FileKind, Relative, by_content, by_name, related
 from dialmill.schemas.records import validate_line, validate_record, validator
@@ -203,7 +203,7 @@ def _parquet(path: Path, report: Report) -> None:
 def _zip(path: Path, report: Report, kinds: Sequence[FileKind], relatives: Sequence[Relative]) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".json") and not name.startswith("__MACOSX")]
+            members = json_members(archive)
             if len(members) != 1:
                 report.add([Problem("", f"holds {len(members)} JSON files, one is expected: unpack it and validate the files")])
                 return

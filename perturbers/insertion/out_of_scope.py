@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args
 
 from dialmill.perturbers.core.contract import DialoguePerturber, PerturbResult, untouched
 from dialmill.perturbers.core.lexicon import alternatives, rows, words
@@ -39,14 +39,7 @@ _FULL = 1 << 64
 #: Sources of our list whose talk is no question: it breaks off, or is meant for somebody else.
 _HALF, _ASIDE = frozenset({"half", "半句"}), frozenset({"aside", "旁话"})
 #: What an aside is, as the list has it.
-_ASIDES: dict[str, Said] = {
-    "sorry": "aside-sorry",
-    "wait": "aside-wait",
-    "other": "aside-other",
-    "care": "aside-care",
-    "hear": "aside-hear",
-    "noise": "aside-noise",
-}
+_ASIDES: dict[str, Said] = {said.removeprefix("aside-"): said for said in get_args(Said) if said.startswith("aside-")}
 #: Sources of our own list that are one everyday talk, half of which is for training; the topics beside them are met only in testing.
 EVERYDAY = frozenset({"smalltalk", "near", "闲聊", "近旁"}) | _HALF | _ASIDE
 #: How often each manner is drawn where all are there: talk near the domain, sentences that break off, asides, other topics.

@@ -21,12 +21,11 @@ from dialmill.perturbers.core.values import Locator, View
 from dialmill.perturbers.rewording import by_model, llm, telling
 from dialmill.perturbers.rewording.composed import Composing
 from dialmill.perturbers.rewording.composer import familiar
-from dialmill.perturbers.rewording.composer.english_places import OWN
 from dialmill.perturbers.rewording.composer.familiar import FamiliarPool
 from dialmill.perturbers.rewording.composer.plan import Refusal
 from dialmill.perturbers.rewording.donors import Candidate, DonorPool, Donors, donors_of_file, fill, fingerprint, gap_edits, opened, speaks_plainly
 from dialmill.perturbers.rewording.task import Proposal, Task
-from dialmill.perturbers.rewording.wordings import Analysis, Wording, state_before
+from dialmill.perturbers.rewording.wordings import KNOWN_DOMAINS, Analysis, Wording, state_before
 from dialmill.schemas import Dialogue, SkippedTurn, Turn, apply_edits
 
 Engine = Literal["compose", "donors", "rules", "llm"]
@@ -60,8 +59,6 @@ _OWN_MEANING = frozenset(
 )
 #: Where a wording comes from that leaves the turn's own words as they are.
 CIRCUMSTANCES = "circumstances"
-#: Domains whose words the lists of the composer have.
-_KNOWN_DOMAINS = OWN | {"booking", "general", ""}
 #: Engines that take the wording of donors.
 _DONORS = frozenset({"compose", "donors"})
 S = TypeVar("S", bound="Rewriter")
@@ -228,7 +225,7 @@ class Rewriter(Perturber):
                         proposal.turn.utterance,
                         task.view.language,
                         not isinstance(proposal.origin, str),
-                        bool(turn.acts) and all(act.domain in _KNOWN_DOMAINS for act in turn.acts),
+                        bool(turn.acts) and all(act.domain in KNOWN_DOMAINS for act in turn.acts),
                     )
                 )
                 if found is None:

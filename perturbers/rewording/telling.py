@@ -45,7 +45,7 @@ def changed(source: str, text: str, language: str, donated: bool, known: bool = 
         source, text: the turn before and after.
         language: its language.
         donated: whether the wording is a donor's, whose frames are held too.
-        known: whether the turn is about a domain whose words are known (`composer.english_places.OWN`).
+        known: whether the turn is about a domain whose words are known (`wordings.KNOWN_DOMAINS`).
 
     Returns:
         None, or `word_lost: ROW`, `word_added: ROW`; `word_lost: WORD` for one that no row has; `question_lost`, `order_changed: there`,

@@ -79,7 +79,7 @@ class Analysis:
         #: The acts whose values the text doesn't show, with those values (names apart: an "it" speaks for any of them).
         self.acts = "|".join(sorted({_act_text(act, told) for act in said}))
         self.domains = "+".join(sorted({act[1] for act in said}))
-        self._known = self._language != "en" or all(act[1] in _KNOWN for act in said)
+        self._known = self._language != "en" or all(act[1] in KNOWN_DOMAINS for act in said)
         #: What kind of system turn it answers: "first", "request", "offer", "none", "book", "more".
         self.role = _role(before)
 
@@ -145,7 +145,7 @@ class Analysis:
 
 _SLOT = re.compile(r"[+~]?([^*=#&]*)")
 #: Domains whose slots have shapes (`_label`), and acts of none.
-_KNOWN = frozenset(["hotel", "restaurant", "attraction", "train", "taxi", "bus", "hospital", "police", "booking", "general", ""])
+KNOWN_DOMAINS = frozenset(["hotel", "restaurant", "attraction", "train", "taxi", "bus", "hospital", "police", "booking", "general", ""])
 #: Words before a value that stand for one another, and those behind it that are no part of what it belongs to.
 _SAME_BEFORE = {
     word: group[0] for group in (("a", "an"), ("the", "this", "that"), ("these", "those"), ("some", "any"), ("in", "at", "for")) for word in group

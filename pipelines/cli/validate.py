@@ -24,6 +24,7 @@ from dialmill.pipelines.core.source import Source
 from dialmill.pipelines.sources import registry as sources
 from dialmill.pipelines.sources.dialmill import Dialmill
 from dialmill.pipelines.sources.trial import Trial, try_file
+from dialmill.schemas.archives import json_members
 from dialmill.schemas.validate import Report, names, validate_file
 
 #: Files that are looked at in a folder, and those that are where a source knows them.
@@ -170,7 +171,7 @@ def _member(path: str) -> str:
     if not path.endswith(".zip") or files.MEMBER in path or not zipfile.is_zipfile(path):
         return path
     with zipfile.ZipFile(path) as archive:
-        inside = [one for one in archive.namelist() if one.endswith(".json") and not one.startswith("__MACOSX")]
+        inside = json_members(archive)
     return f"{path}{files.MEMBER}{inside[0]}" if len(inside) == 1 else path
 
 

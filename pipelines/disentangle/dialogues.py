@@ -117,7 +117,7 @@ _PHRASES = (
     r"not (?:work|found|detect|recogni|show|load|start|boot|support|mount|connect|see|respond|able|sure|install|available)\w*"
 )
 #: These tell a trouble or a wish where the rest isn't merry: "my printer is on fire", but not "just finished my exams, yay".
-_WEAK = r"\b(?:my|not|no|never|i have|i've|i get|i got|just (?:installed|upgraded|updated|switched))\b"
+_HINTS = re.compile(r"\b(?:my|not|no|never|i have|i've|i get|i got|just (?:installed|upgraded|updated|switched))\b", re.I)
 _MERRY = re.compile(
     r"\b(?:yay+|woo+t?|hoo?ray|congrat\w*|rocks?|awesome|amazing|great job|well done|love|loving|thank\w*|thx|ty|"
     r"finally (?:got|fixed|working|works?)|works? (?:now|great)|no (?:way|problem|worries|idea)|not (?:bad|much|really)|never ?mind|nvm|my bad|oh my|"
@@ -132,7 +132,6 @@ _SOUGHT_ZH = (
     "有没有 想把 想装 想用 想要 想问 想找 想学 想换 需要 推荐"
 )
 _ASKS = re.compile(rf"\?|\b(?:{'|'.join(_SOUGHT.split())}|{_PHRASES})\b|[吗呢么？]|{'|'.join(_SOUGHT_ZH.split())}|报 ?\d", re.I)
-_HINTS = re.compile(_WEAK, re.I)
 
 
 def opening(made: Conversation) -> str:

@@ -70,7 +70,7 @@ def make(job: Job, manifest: dict[str, Any], languages: Sequence[str]) -> str:
         label = "label" if recipe.held_out_labels else "label that test has"
         least = f"at least {LEAST} of each domain and of each {label}, where train has so many"
         lines += ["", f"`few_shot/SUITE/train.jsonl` repeats {asked}, {least} ({shown}); smaller sets are subsets of larger ones."]
-    lines += _loading(inner_cards(job, manifest, languages), front["configs"])
+    lines += _loading(_inner_configs(job, manifest), front["configs"])
     notes = [f"- {suite.name}: {note}" for suite in recipe.suite_plan() for note in suite.perturber.card_notes]
     lines += ["", "## Suites", "", *notes] if notes else []
     lines += [*_difficulty(manifest), *_losses(manifest), *_hard(manifest), *_sources(used, binding), *_stages(manifest), *_audit(manifest)]
@@ -149,11 +149,10 @@ def _front_matter(job: Job, licence: str, languages: Sequence[str], counts: Mapp
     }
 
 
-def _loading(inner: Mapping[str, str], suites: Sequence[Mapping[str, Any]]) -> list[str]:
+def _loading(inner: Mapping[str, Mapping[str, Any]], suites: Sequence[Mapping[str, Any]]) -> list[str]:
     """How each config is loaded, those of the folders with cards of their own too."""
     found = {"DIR": [str(one["config_name"]) for one in suites]}
-    for path, text in sorted(inner.items()):
-        found[f"DIR/{path.partition('/')[0]}"] = [one["config_name"] for one in yaml.safe_load(text.split("---\n")[1])["configs"]]
+    found |= {f"DIR/{folder}": list(configs) for folder, configs in inner.items()}
     lines = [f'- `load_dataset("{folder}", NAME)`, with NAME one of {", ".join(names)}' for folder, names in found.items() if names]
     return ["", "## Loading", "", "With the datasets library, where DIR is this folder:", "", *lines] if lines else []
 
@@ -172,7 +171,30 @@ def inner_cards(job: Job, manifest: Mapping[str, Any], languages: Sequence[str])
 
     They are cards of their own since the datasets library reads all configs of one card by one kind of file, and those of the output are Parquet.
     """
-    counts = {str(item["path"]): int(item["records"] or 0) for item in manifest["outputs"]}
+    counts = _counts(manifest)
+    titles = {"few_shot": f"{job.recipe.benchmark}: few-shot training dialogues", "release": f"{job.recipe.benchmark}: examples by subtask"}
+    found = {}
+    for folder, configs in _inner_configs(job, manifest).items():
+        front = {
+            "language": list(languages),
+            "license": _HUB_NAMES.get(binding_licence(job, manifest), "other"),
+            "size_categories": [size_category(sum(counts[f"{folder}/{one['path']}"] for data in configs.values() for one in data))],
+            **_tasks(job, counts),
+            "configs": [{"config_name": name, "data_files": data} for name, data in configs.items()],
+        }
+        header = yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip()
+        found[f"{folder}/README.md"] = f"---\n{header}\n---\n\n# {titles[folder]}\n\nSee `README.md` of the folder above.\n"
+    return found
+
+
+def _counts(manifest: Mapping[str, Any]) -> dict[str, int]:
+    """The records of each file of the output."""
+    return {str(item["path"]): int(item["records"] or 0) for item in manifest["outputs"]}
+
+
+def _inner_configs(job: Job, manifest: Mapping[str, Any]) -> dict[str, dict[str, list[dict[str, str]]]]:
+    """The files of each config of the folders with cards of their own, by folder and name of the config; folders without any are left out."""
+    counts = _counts(manifest)
     few: dict[str, list[dict[str, str]]] = {}
     for suite in job.recipe.suites:
         if counts.get(f"few_shot/{suite}/train.jsonl"):
@@ -187,20 +209,8 @@ def inner_cards(job: Job, manifest: Mapping[str, Any], languages: Sequence[str])
             examples.setdefault(f"{FEW}_{name}" if subset == FEW else name, []).append({"split": split, "path": path.removeprefix("release/")})
     for data in examples.values():
         data.sort(key=lambda one: next((place for place, split in enumerate(("train", "valid", "test")) if one["split"] == split), 3))
-    titles = {"few_shot": f"{job.recipe.benchmark}: few-shot training dialogues", "release": f"{job.recipe.benchmark}: examples by subtask"}
-    found = {}
-    for folder, configs in (("few_shot", few), ("release", dict(sorted(examples.items())))):
-        if configs:
-            front = {
-                "language": list(languages),
-                "license": _HUB_NAMES.get(binding_licence(job, manifest), "other"),
-                "size_categories": [size_category(sum(counts[f"{folder}/{one['path']}"] for data in configs.values() for one in data))],
-                **_tasks(job, counts),
-                "configs": [{"config_name": name, "data_files": data} for name, data in configs.items()],
-            }
-            header = yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip()
-            found[f"{folder}/README.md"] = f"---\n{header}\n---\n\n# {titles[folder]}\n\nSee `README.md` of the folder above.\n"
-    return found
+    inner = {"few_shot": few, "release": dict(sorted(examples.items()))}
+    return {folder: configs for folder, configs in inner.items() if configs}
 
 
 def _sources(used: Iterable[Mapping[str, Any]], licence: str) -> list[str]:

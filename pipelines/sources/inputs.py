@@ -73,13 +73,14 @@ def find_inputs(paths: Sequence[str], source: str | Source | None = None, allow_
                 faults.append(str(error))
     one_source = registry.get(source) if isinstance(source, str) else source
     sources = [one_source] if one_source else registry.usable()
+    relatives = [known for one in sources for known in one.relatives]
     found: list[InputFile] = []
     packed: list[str] = []
     akin: list[str] = []
     for path, shown, named in _distinct(candidates):
         try:
             text = head_of(path)
-            relative = related([known for one in sources for known in one.relatives], first_value(text))
+            relative = related(relatives, first_value(text))
             if relative is not None and named:
                 raise InputError(path, f"is {relative}", "--format names the source of another format")
             claim = None if relative is not None else _claim(path, text, named, sources, one_source)

@@ -170,7 +170,7 @@ class SplitPlanner:
         fact = msgspec.msgpack.decode(data, type=Fact)
         if self.recipe.limit:
             self._sample(state, [(fact.sample, fact.source_id)])
-        state["domains"] = sorted({*state["domains"], *fact.domains})
+        state["domains"] += [name for name in fact.domains if name not in state["domains"]]
         have = state["have"].setdefault(fact.source, {})
         have[fact.official or ""] = have.get(fact.official or "", 0) + 1
         place = fact.place
@@ -218,7 +218,7 @@ class SplitPlanner:
                     mine = merged[outer].setdefault(group, {})
                     for name, number in counts.items():
                         mine[name] = mine.get(name, 0) + number
-            merged["domains"] = sorted({*merged["domains"], *state["domains"]})
+            merged["domains"] += [name for name in state["domains"] if name not in merged["domains"]]
             self._sample(merged, [tuple(place) for place in state["sample"]])
             for group, kinds in state["low"].items():
                 for kind, places in kinds.items():
@@ -236,7 +236,7 @@ class SplitPlanner:
     def extract_output(self, state: dict[str, Any]) -> Layout:
         """The plan for all that was added."""
         layout = self._plan(state)
-        layout.domains = state["domains"]
+        layout.domains = sorted(state["domains"])
         missing = [name for name in self.recipe.domains if "domains" in self.recipe.given and name not in layout.domains]
         if missing and layout.domains:
             layout.warnings.append(f"domains: no dialogue that passes the filters is about {', '.join(missing)}")

@@ -6,35 +6,21 @@ import re
 
 import pytest
 from dialmill.perturbers.core.matcher import Cut
-from dialmill.perturbers.core.rng import Rng
-from dialmill.perturbers.core.values import VALUE_CLASSES, Locator, signals
+from dialmill.perturbers.core.values import VALUE_CLASSES, signals
 from dialmill.perturbers.rewording.composer.bank import SHARES, Clause, Section, load
 from dialmill.perturbers.rewording.composer.chinese import plan
 from dialmill.perturbers.rewording.composer.chinese_clauses import words_in
-from dialmill.perturbers.rewording.composer.compose import compose, speaker
-from dialmill.perturbers.rewording.composer.plan import STYLES, Composed, Context, Refusal
+from dialmill.perturbers.rewording.composer.plan import STYLES, Composed, Refusal
 from dialmill.schemas import Act, Dialogue
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import zh_requests
-from tests.talk import dialogue, inform
+from tests.talk import inform
+from tests.zh_composing import contexts, worded, zh
 
 _BANK = load("zh")
 _DOMAINS = ("景点", "餐馆", "酒店")
-
-
-def _contexts(talk: Dialogue) -> list[Context]:
-    locator = Locator(talk)
-    return [Context(locator.view(turn), talk.turns[place - 1] if place else None) for place, turn in enumerate(talk.turns) if turn.speaker == "user"]
-
-
-def _made(talk: Dialogue, place: int = 0, style: str = "same", voice: str = "plain", seed: int = 1, half: str = "") -> Composed | Refusal:
-    return compose(_contexts(talk)[place], speaker("zh", voice, half), Rng(seed), style)
-
-
-def _zh(*turns: tuple[object, ...]) -> Dialogue:
-    return dialogue("zh", list(turns), language="zh")
 
 
 def test_the_bank_is_as_large_as_asked() -> None:
@@ -81,7 +67,7 @@ def test_reasons_ask_for_nothing() -> None:
             assert not [clause.text for clause in clauses if re.search(r"[？吗呢]$", clause.text)]
 
 
-_FIRST = _zh(
+_FIRST = zh(
     (
         "user",
         "你好，请帮我找一家评分4.5分以上，人均消费50-100元，能吃到烤鸭的餐馆。",
@@ -106,9 +92,9 @@ _FIRST = _zh(
     st.sampled_from(("same", "less")),
 )
 def test_values_stand_exact_and_requests_are_kept(place: int, voice: str, seed: int, half: str, style: str) -> None:
-    made = _made(_FIRST, place, style, voice, seed, half)
+    made = worded(_FIRST, place, style, voice, seed, half)
     assert isinstance(made, Composed), made
-    turn = _contexts(_FIRST)[place].view.turn
+    turn = contexts(_FIRST)[place].view.turn
     for spot in made.placed:
         assert made.text[spot.start : spot.end] == turn.utterance[spot.source_start : spot.source_end]
     for span in turn.spans:
@@ -120,20 +106,20 @@ def test_values_stand_exact_and_requests_are_kept(place: int, voice: str, seed: 
 
 @given(st.integers(0, 10_000), st.sampled_from(sorted(SHARES)))
 def test_one_word_for_you_in_a_turn(seed: int, voice: str) -> None:
-    made = _made(_FIRST, 1, "same", voice, seed)
+    made = worded(_FIRST, 1, "same", voice, seed)
     assert isinstance(made, Composed)
     assert not ("你" in made.text and "您" in made.text)
 
 
 @given(st.integers(0, 10_000))
 def test_a_longer_turn_is_longer_and_thanks_are_not(seed: int) -> None:
-    assert isinstance(_made(_FIRST, 0, "more", seed=seed), Composed)
-    assert isinstance(_made(_FIRST, 3, "more", seed=seed), Refusal)
+    assert isinstance(worded(_FIRST, 0, "more", seed=seed), Composed)
+    assert isinstance(worded(_FIRST, 3, "more", seed=seed), Refusal)
 
 
 @given(st.sampled_from(("接待外宾", "叫醒服务", "24小时热水", "所有房间提供wifi")), st.integers(0, 10_000), st.sampled_from(STYLES))
 def test_facilities_keep_their_name(name: str, seed: int, style: str) -> None:
-    talk = _zh(
+    talk = zh(
         (
             "user",
             f"请帮我找一家提供{name}的经济型酒店。",
@@ -142,7 +128,7 @@ def test_facilities_keep_their_name(name: str, seed: int, style: str) -> None:
             Act("request", "酒店", "名称"),
         )
     )
-    made = _made(talk, 0, style, seed=seed)
+    made = worded(talk, 0, style, seed=seed)
     assert isinstance(made, Composed), made
     assert name in made.text
 
@@ -157,16 +143,16 @@ def test_facilities_keep_their_name(name: str, seed: int, style: str) -> None:
 )
 def test_what_no_label_has_is_never_dropped(text: str) -> None:
     """The words that no label has stay as they stand, or the turn isn't composed."""
-    talk = _zh(("user", text, *inform("餐馆", 评分="4.5分以上"), Act("request", "餐馆", "名称")))
+    talk = zh(("user", text, *inform("餐馆", 评分="4.5分以上"), Act("request", "餐馆", "名称")))
     for seed in range(20):
-        made = _made(talk, seed=seed)
+        made = worded(talk, seed=seed)
         if isinstance(made, Composed):
             for word in ("不要", "近一点", "除了川菜", "左右"):
                 assert word in made.text or word not in text
 
 
 def _offered(said: str, answer: str, *acts: Act) -> Dialogue:
-    return _zh(
+    return zh(
         ("user", "推荐一家餐馆", Act("request", "餐馆", "名称")),
         ("system", said, Act("recommend", "餐馆", "名称", "便宜坊")),
         ("user", answer, *acts),
@@ -181,17 +167,17 @@ def test_what_accepts_an_offer_accepts_it(answer: str) -> None:
     }
     for style in ("same", "less"):
         for seed in range(12):
-            made = _made(talk, 1, style, seed=seed)
+            made = worded(talk, 1, style, seed=seed)
             assert isinstance(made, Composed)
             assert any(made.text.startswith(words) for words in agreeing), made.text
 
 
 def test_a_dish_that_somebody_wants_is_asked_of_what_is_found() -> None:
-    talk = _zh(
+    talk = zh(
         ("user", "我老妈爱吃烤鸭，请推荐一家评分4分以上的餐馆。", *inform("餐馆", 推荐菜="烤鸭", 评分="4分以上"), Act("request", "餐馆", "名称"))
     )
     for seed in range(12):
-        made = _made(talk, seed=seed)
+        made = worded(talk, seed=seed)
         assert isinstance(made, Composed)
         assert made.text.count("烤鸭") == 1
         assert "这道菜" in made.text
@@ -208,7 +194,7 @@ def test_a_dish_that_somebody_wants_is_asked_of_what_is_found() -> None:
 def test_a_question_or_a_condition_of_its_own_is_never_dropped(text: str) -> None:
     talk = _offered("推荐您去便宜坊。", text, Act("request", "餐馆", "人均消费"))
     for seed in range(12):
-        made = _made(talk, 1, seed=seed)
+        made = worded(talk, 1, seed=seed)
         if isinstance(made, Composed):
             for words in ("贵不贵", "我就不去了", "这家店可以么"):
                 assert words in made.text or words not in text, made.text
@@ -218,19 +204,19 @@ def test_what_is_around_a_thing_is_asked_last() -> None:
     """Behind "附近有什么景点" the rating would be asked of what is there."""
     talk = _offered("推荐您去便宜坊。", "周边有什么景点？评分多少？", Act("request", "餐馆", "周边景点"), Act("request", "餐馆", "评分"))
     for seed in range(20):
-        made = _made(talk, 1, seed=seed)
+        made = worded(talk, 1, seed=seed)
         assert isinstance(made, Composed)
         near = max(made.text.find(word) for word in ("附近", "周边", "周围", "旁边"))
         assert near > max(made.text.find(word) for word in ("评分", "多少分", "几分", "打分")), made.text
 
 
 def test_a_choice_by_pronoun_stays() -> None:
-    talk = _zh(
+    talk = zh(
         ("user", "推荐一家餐馆", Act("request", "餐馆", "名称")),
         ("system", "便宜坊不错。", Act("recommend", "餐馆", "名称", "便宜坊")),
         ("user", "就去这家吧，地址在哪？", Act("request", "餐馆", "地址")),
     )
-    made = _made(talk, 1)
+    made = worded(talk, 1)
     assert isinstance(made, Composed)
     assert "就去这家吧" in made.text
 
@@ -245,13 +231,13 @@ def test_a_choice_by_pronoun_stays() -> None:
 )
 @pytest.mark.parametrize("style", ["same", "less"])
 def test_what_a_clause_of_every_day_words_says_stays(text: str, asked: str, kept: str, style: str) -> None:
-    talk = _zh(
+    talk = zh(
         ("user", "推荐一个景点", Act("request", "景点", "名称")),
         ("system", "推荐您去故宫。", Act("recommend", "景点", "名称", "故宫")),
         ("user", text, Act("request", "景点", asked)),
     )
     for seed in range(8):
-        made = _made(talk, 1, style, seed=seed)
+        made = worded(talk, 1, style, seed=seed)
         assert isinstance(made, Composed)
         if style == "same" or kept != "可以去玩玩":
             assert kept in made.text, made.text
@@ -260,13 +246,13 @@ def test_what_a_clause_of_every_day_words_says_stays(text: str, asked: str, kept
 @pytest.mark.parametrize("style", ["same", "less"])
 def test_a_question_on_what_was_just_named_is_refused(style: str) -> None:
     talk = _offered("推荐您去便宜坊。", "我想吃烤鸭，这家店有吧，评分多少？", *inform("餐馆", 推荐菜="烤鸭"), Act("request", "餐馆", "评分"))
-    assert isinstance(_made(talk, 1, style), Refusal)
+    assert isinstance(worded(talk, 1, style), Refusal)
 
 
 def test_no_turn_becomes_empty() -> None:
     talk = _offered("推荐您去便宜坊。", "那可真是太好了，和我想要的一样，哈哈。", Act("general", "", "", ""))
     for seed in range(8):
-        made = _made(talk, 1, "less", seed=seed)
+        made = worded(talk, 1, "less", seed=seed)
         assert isinstance(made, Refusal) or made.text.strip("。！？，")
 
 
@@ -285,48 +271,48 @@ def test_a_turn_is_read_by_its_words() -> None:
     ],
 )
 def test_what_cannot_be_told_is_refused(acts: tuple[Act, ...], reason: str) -> None:
-    talk = _zh(("user", "帮我看看", *acts))
-    found = plan(_contexts(talk)[0])
+    talk = zh(("user", "帮我看看", *acts))
+    found = plan(contexts(talk)[0])
     assert isinstance(found, Refusal)
     assert found.reason == reason
 
 
 def test_the_same_key_gives_the_same_text() -> None:
-    assert _made(_FIRST, 0, seed=7) == _made(_FIRST, 0, seed=7)
-    assert len({str(_made(_FIRST, 0, seed=seed)) for seed in range(12)}) > 6
+    assert worded(_FIRST, 0, seed=7) == worded(_FIRST, 0, seed=7)
+    assert len({str(worded(_FIRST, 0, seed=seed)) for seed in range(12)}) > 6
 
 
 def test_what_must_be_and_what_had_better_be_are_told_apart() -> None:
     """ "最好" belongs to its own clause: what another clause asks for stays firm."""
     text = "帮我找一家经济型的酒店，最好评分4.5分以上。"
-    talk = _zh(("user", text, *inform("酒店", 酒店类型="经济型", 评分="4.5分以上"), Act("request", "酒店", "名称")))
+    talk = zh(("user", text, *inform("酒店", 酒店类型="经济型", 评分="4.5分以上"), Act("request", "酒店", "名称")))
     for seed in range(30):
-        made = _made(talk, 0, "less", seed=seed)
+        made = worded(talk, 0, "less", seed=seed)
         assert isinstance(made, Composed), made
         assert re.search("最好|希望|优先|更好", made.text), made.text
         assert not re.search("(?:最好|希望|如果|要是)[^，]{0,3}经济型", made.text), made.text
 
 
 def test_a_wish_about_what_was_offered_is_no_new_search() -> None:
-    talk = _zh(
+    talk = zh(
         ("user", "我想在这附近找一家5星级的酒店。", *inform("酒店", 星级="5"), Act("request", "酒店", "名称")),
         ("system", "推荐您去花城酒店。", Act("recommend", "酒店", "名称", "花城酒店")),
         ("user", "房型我要大床房。", *inform("酒店", 房型="大床房")),
     )
     for seed in range(20):
-        made = _made(talk, 1, seed=seed)
+        made = worded(talk, 1, seed=seed)
         assert isinstance(made, Composed), made
         assert not re.search("找|推荐|有没有|哪", made.text), made.text
 
 
 def test_who_sees_how_it_is_does_not_wonder() -> None:
-    talk = _zh(
+    talk = zh(
         ("user", "附近有酒店吗？", Act("request", "餐馆", "周边酒店")),
         ("system", "只有这一家。"),
         ("user", "这样啊，这家餐馆的电话是多少？", Act("request", "餐馆", "电话")),
     )
     for seed in range(20):
-        made = _made(talk, 1, seed=seed)
+        made = worded(talk, 1, seed=seed)
         assert isinstance(made, Composed) and not re.match("[哦哎，]*(?:真的|是吗|是嘛)", made.text), made
 
 
@@ -344,63 +330,63 @@ def test_a_request_names_what_it_asks_for(slot: str, named: str) -> None:
 def test_a_terse_request_keeps_its_noun_where_other_things_were_named() -> None:
     before = [Act("inform", "景点", "周边酒店", name) for name in ("花城酒店", "西园酒店")]
     for acts, noun in ((before, True), ([], False)):
-        talk = _zh(
+        talk = zh(
             ("user", "你好", Act("greet", "general")),
             ("system", "周边酒店有花城酒店和西园酒店。", *acts),
             ("user", "好的，那你知道这个景点的地址吗？", Act("request", "景点", "地址")),
         )
         for seed in range(12):
-            made = _made(talk, 1, "less", seed=seed)
+            made = worded(talk, 1, "less", seed=seed)
             assert isinstance(made, Composed), made
             assert bool(re.search("景[点区]", made.text)) == noun, made.text
 
 
 def test_several_terse_requests_are_questions() -> None:
-    talk = _zh(("user", "这个地方有什么特点？地铁可以直达吗？", Act("request", "景点", "特点"), Act("request", "景点", "是否地铁直达")))
+    talk = zh(("user", "这个地方有什么特点？地铁可以直达吗？", Act("request", "景点", "特点"), Act("request", "景点", "是否地铁直达")))
     for seed in range(12):
-        made = _made(talk, 0, "less", seed=seed)
+        made = worded(talk, 0, "less", seed=seed)
         assert isinstance(made, Composed), made
         assert made.text.endswith("？") and not re.search(r"特点[ 、]*地铁", made.text), made.text
 
 
 def test_a_terse_search_is_no_list_of_slots_within_a_talk() -> None:
     text = "好的，正合我意，帮我推荐一个评分4分以上的舒适型酒店呗。"
-    talk = _zh(
+    talk = zh(
         ("user", "你好", Act("greet", "general")),
         ("system", "能玩两小时。"),
         ("user", text, *inform("酒店", 评分="4分以上", 酒店类型="舒适型"), Act("request", "酒店", "名称")),
     )
     for seed in range(20):
-        made = _made(talk, 1, "less", seed=seed)
+        made = worded(talk, 1, "less", seed=seed)
         assert isinstance(made, Composed), made
         assert re.search("找舒适型(?:酒店|宾馆)", made.text) and " " not in made.text, made.text
 
 
 def test_what_was_named_in_a_kept_clause_is_searched_for_without_its_noun() -> None:
     text = "您好，我平时爱看电影，特别是动作片，想请您帮忙推荐一下。"
-    talk = _zh(("user", text, *inform("电影", 类型="动作片"), Act("request", "电影", "片名")))
-    made = [_made(talk, 0, "less", seed=seed) for seed in range(12)]
+    talk = zh(("user", text, *inform("电影", 类型="动作片"), Act("request", "电影", "片名")))
+    made = [worded(talk, 0, "less", seed=seed) for seed in range(12)]
     assert not [one for one in made if isinstance(one, Composed) and "找片子" in one.text]
 
 
 def test_a_reason_stays_with_the_choice_that_it_explains() -> None:
     text = "就去花城酒店好了，我喜欢安静的，你知道这家酒店的地址吗？"
-    talk = _zh(("user", text, *inform("酒店", 名称="花城酒店"), Act("request", "酒店", "地址")))
+    talk = zh(("user", text, *inform("酒店", 名称="花城酒店"), Act("request", "酒店", "地址")))
     for seed in range(20):
         for style in ("same", "more"):
-            made = _made(talk, 0, style, seed=seed)
+            made = worded(talk, 0, style, seed=seed)
             if isinstance(made, Composed):
                 assert re.search("花城酒店[^？]{0,8}，我喜欢安静的，", made.text), made.text
 
 
 def test_nothing_more_is_to_be_asked_only_where_the_system_asks() -> None:
     for before, open_ in (("地址是前门大街1号。", False), ("您还有其他问题吗？", True)):
-        talk = _zh(
+        talk = zh(
             ("user", "你好", Act("greet", "general")),
             ("system", before),
             ("user", "谢谢！没有问题了，再见！", Act("thank", "general"), Act("bye", "general")),
         )
-        texts = [made.text for seed in range(60) for made in [_made(talk, 1, "less", seed=seed)] if isinstance(made, Composed)]
+        texts = [made.text for seed in range(60) for made in [worded(talk, 1, "less", seed=seed)] if isinstance(made, Composed)]
         assert texts
         assert any(text.startswith("没了") for text in texts) == open_
 
@@ -408,18 +394,18 @@ def test_nothing_more_is_to_be_asked_only_where_the_system_asks() -> None:
 @pytest.mark.parametrize(("text", "asked"), [("风大吗？", False), ("风力风向怎么样？", True)])
 @pytest.mark.parametrize("style", STYLES)
 def test_the_direction_of_the_wind_is_asked_by_who_asks_for_it(text: str, asked: bool, style: str) -> None:
-    talk = _zh(("user", "明天天气怎么样？", Act("request", "天气", "天气")), ("system", "多云。"), ("user", text, Act("request", "天气", "风力风向")))
+    talk = zh(("user", "明天天气怎么样？", Act("request", "天气", "天气")), ("system", "多云。"), ("user", text, Act("request", "天气", "风力风向")))
     for seed in range(20):
-        made = _made(talk, 1, style, seed=seed)
+        made = worded(talk, 1, style, seed=seed)
         assert isinstance(made, Refusal) or ("向" in made.text) == asked, made
 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_nobody_eats_a_drink(style: str) -> None:
     for text in ("帮我找一家能喝到摩卡、评分4分以上的餐馆。", "好的，想去喝一杯摩卡，能帮我找一个评分是4分以上的餐馆吗？"):
-        talk = _zh(("user", text, *inform("餐馆", 推荐菜="摩卡", 评分="4分以上"), Act("request", "餐馆", "名称")))
+        talk = zh(("user", text, *inform("餐馆", 推荐菜="摩卡", 评分="4分以上"), Act("request", "餐馆", "名称")))
         for seed in range(30):
-            made = _made(talk, 0, style, seed=seed)
+            made = worded(talk, 0, style, seed=seed)
             assert isinstance(made, Refusal) or not re.search("吃|道菜|尝|菜里", made.text), made
 
 
@@ -431,22 +417,22 @@ def test_no_reason_says_what_the_user_did_or_will_ride() -> None:
 
 def test_who_gives_a_reason_gets_no_other() -> None:
     text = "我最讨厌晚点了，这趟航班的准点率是多少啊？"
-    talk = _zh(("user", text, Act("request", "飞机", "准点率")))
+    talk = zh(("user", text, Act("request", "飞机", "准点率")))
     for seed in range(30):
-        made = _made(talk, 0, "more", seed=seed)
+        made = worded(talk, 0, "more", seed=seed)
         assert isinstance(made, Refusal) or made.text.count("晚点") == 1, made
 
 
 def test_further_wishes_have_turns_of_phrase_of_their_own() -> None:
     text = "再帮我找一家价格中等的休闲度假酒店，评分4分以上，我想住大床房。"
-    talk = _zh(("user", text, *inform("酒店", 价位="中等", 酒店类型="休闲度假", 评分="4分以上", 房型="大床房"), Act("request", "酒店", "名称")))
+    talk = zh(("user", text, *inform("酒店", 价位="中等", 酒店类型="休闲度假", 评分="4分以上", 房型="大床房"), Act("request", "酒店", "名称")))
     for seed in range(60):
-        made = _made(talk, 0, "same", seed=seed)
+        made = worded(talk, 0, "same", seed=seed)
         assert isinstance(made, Refusal) or made.text.count("就行") < 2, made
 
 
 def test_after_an_acknowledgement_no_wish_comes_before_what_it_is_about() -> None:
-    talk = _zh(
+    talk = zh(
         ("user", "附近有地铁吗？", Act("request", "景点", "地铁线路")),
         ("system", "没有。"),
         (
@@ -457,7 +443,7 @@ def test_after_an_acknowledgement_no_wish_comes_before_what_it_is_about() -> Non
         ),
     )
     for seed in range(40):
-        made = _made(talk, 1, "same", seed=seed)
+        made = worded(talk, 1, "same", seed=seed)
         assert isinstance(made, Composed), made
         first = re.split("[，。？]", made.text)[1]
         assert re.search("餐|饭", first) or not re.search("4分|100元", first), made.text
@@ -465,50 +451,50 @@ def test_after_an_acknowledgement_no_wish_comes_before_what_it_is_about() -> Non
 
 def test_what_follows_a_time_or_a_condition_goes_on_from_it() -> None:
     for lead, after in (("吃完饭，", "我?(?:想|要|打算|需要)"), ("要是想出去玩的话，", "(?!我|想|说|是这样)")):
-        talk = _zh(("user", f"{lead}帮我找一家评分4.5分以上的景点", *inform("景点", 评分="4.5分以上"), Act("request", "景点", "名称")))
+        talk = zh(("user", f"{lead}帮我找一家评分4.5分以上的景点", *inform("景点", 评分="4.5分以上"), Act("request", "景点", "名称")))
         for seed in range(20):
-            made = _made(talk, 0, "more", seed=seed)
+            made = worded(talk, 0, "more", seed=seed)
             if isinstance(made, Composed) and made.text.startswith(lead) and "，" in made.text:
                 assert re.match(lead + after, made.text), made.text
 
 
 def test_a_verb_keeps_what_it_is_about() -> None:
     """ "但我忘了这家的电话，请帮我查一下": nothing is left of it as "但我忘了"."""
-    talk = _zh(("user", "计划好去阳坊吃饭，但我忘了这家的电话，请帮我查一下。", Act("request", "餐馆", "电话")))
+    talk = zh(("user", "计划好去阳坊吃饭，但我忘了这家的电话，请帮我查一下。", Act("request", "餐馆", "电话")))
     for seed in range(12):
-        made = _made(talk, 0, seed=seed)
+        made = worded(talk, 0, seed=seed)
         assert isinstance(made, Refusal) or not re.search("忘了[，。]", made.text), made
 
 
 def test_who_says_that_he_asks_says_it_once() -> None:
-    talk = _zh(("user", "确实不低，他很满意，另外我再问一下，酒店有没有停车场呀？", Act("request", "酒店", "停车场")))
+    talk = zh(("user", "确实不低，他很满意，另外我再问一下，酒店有没有停车场呀？", Act("request", "酒店", "停车场")))
     for seed in range(20):
-        made = _made(talk, 0, "more", seed=seed)
+        made = worded(talk, 0, "more", seed=seed)
         assert isinstance(made, Refusal) or not re.search("再问一下，.*(?:问|打听|请教|确认)", made.text), made
 
 
 def test_a_terse_journey_is_one_phrase() -> None:
     text = "好的。再帮看看下周一从广州到厦门的航班呗？"
-    talk = _zh(
+    talk = zh(
         ("user", "你好", Act("greet", "general")),
         ("system", "紫外线很强。"),
         ("user", text, *inform("飞机", 日期="下周一", 出发地="广州", 目的地="厦门"), Act("request", "飞机", "航班信息")),
     )
     for seed in range(12):
-        made = _made(talk, 1, "less", seed=seed)
+        made = worded(talk, 1, "less", seed=seed)
         assert isinstance(made, Refusal) or "下周一广州到厦门的航班" in made.text, made
 
 
 def test_a_search_and_its_wishes_share_no_turn_of_phrase() -> None:
     text = "您再帮我找个评分在4.5分以上、游玩时间要2小时 - 3小时的景点。"
-    talk = _zh(
+    talk = zh(
         ("user", "有豪华型的酒店吗？", *inform("酒店", 酒店类型="豪华型"), Act("request", "酒店", "名称")),
         ("system", "推荐花城酒店。", Act("recommend", "酒店", "名称", "花城酒店")),
         ("user", text, *inform("景点", 评分="4.5分以上", 游玩时间="2小时 - 3小时"), Act("request", "景点", "名称")),
     )
     for seed in range(300):
         for style in ("same", "more"):
-            made = _made(talk, 1, style, seed=seed)
+            made = worded(talk, 1, style, seed=seed)
             for phrase in ("打算", "准备", "计划"):
                 assert isinstance(made, Refusal) or made.text.count(phrase) < 2, made.text
 

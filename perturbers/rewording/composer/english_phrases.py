@@ -279,10 +279,17 @@ class Draft:
         return clause.text
 
     def pick(self, kind: str, place: Place | None = None, value: str = "", tag: str = "", facts: frozenset[str] = frozenset()) -> str | None:
-        found = self.options(kind, place, value, tag, facts)
-        if self.style == "less":
-            found = sorted(found, key=lambda clause: len(clause.text))[:_SHORTEST]
-        return self.take(found)
+        return self.take(self._brief(self.options(kind, place, value, tag, facts)))
+
+    def _brief(self, options: list[Clause]) -> list[Clause]:
+        """The shortest of some clauses for who writes tersely, all of them for others."""
+        return sorted(options, key=lambda clause: len(clause.text))[:_SHORTEST] if self.style == "less" else options
+
+    def _ask(self, part: Part) -> str | None:
+        options = self.options("ask", part.place)
+        if _OF_THE.search(self.text):
+            options = [clause for clause in options if not _IT.search(clause.text)]  # "of the venue": "it" would be what was spoken of last
+        return self.take(self._brief(options))
 
     def said(self, sections: list[str]) -> list[Sentence] | None:
         """A sentence of each section; None where one has none."""
@@ -300,9 +307,7 @@ class Draft:
             if section == "ack":
                 glad = _GLAD.search(self.text) is not None
                 options = [clause for clause in options if (_GLAD.search(clause.text) is not None) is glad] or options
-            if self.style == "less":
-                options = sorted(options, key=lambda clause: len(clause.text))[:_SHORTEST]
-            text = self.take(options)
+            text = self.take(self._brief(options))
             if text is None:
                 return None
             made.append(Sentence(text))
@@ -558,12 +563,7 @@ class Draft:
         left = sorted(parts, key=lambda part: part.place.domain != "@more")  # "tell me more about it" points at what was offered
         if len(left) <= 2 and self.rng.chance(0.55 if len(left) == 2 else 0.7):
             for part in left:
-                options = self.options("ask", part.place)
-                if _OF_THE.search(self.text):
-                    options = [clause for clause in options if not _IT.search(clause.text)]  # "of the venue": "it" would be what was spoken of last
-                if self.style == "less":
-                    options = sorted(options, key=lambda clause: len(clause.text))[:_SHORTEST]
-                text = self.take(options)
+                text = self._ask(part)
                 if text is None:
                     return None
                 made.append(Sentence(text, (part,), True))
@@ -572,7 +572,7 @@ class Draft:
         for part in left:
             text = self.pick("item", part.place)
             if text is None:
-                text = self.pick("ask", part.place)
+                text = self._ask(part)
                 if text is None:
                     return None
                 made.append(Sentence(text, (part,), True))
