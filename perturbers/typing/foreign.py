@@ -25,6 +25,7 @@ from functools import cache, lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from dialmill.perturbers.core.contract import Skipped, TurnPerturber, ValueMode
+from dialmill.perturbers.core.graphemes import broken
 from dialmill.perturbers.core.options import Meta, OptionError
 from dialmill.perturbers.core.rng import Rng
 from dialmill.perturbers.core.values import View
@@ -117,7 +118,9 @@ class Foreign(TurnPerturber):
         return output if output.strip() else Skipped("empty_output")
 
     def apply(self, view: View, drawn: str) -> Sequence[Edit]:
-        edits = align(view.turn.utterance, drawn)
+        text = view.turn.utterance
+        # An augmenter that takes clusters apart ("1️⃣" as "1st ️ ⃣") writes pieces of them where words that come twice are aligned otherwise, too.
+        edits = [edit for edit in align(text, drawn) if broken(text, edit.replacement) is None]
         if self.values == "protect":
             return [edit for edit in edits if view.free(edit.start, edit.end)]
         guarded = view.guarded

@@ -28,7 +28,7 @@ BUILDS: dict[str, tuple[str, tuple[str, ...]]] = {name: how for name, how in EVE
     "dstc9-track1": ("multiwoz21", ("suites=standard,knowledge,unseen",)),
     "noesis-ubuntu": ("ubuntu_irc", ("links=annotated",)),
     "noesis-advising": ("advising", ("partials=60",)),
-    "cgodial-fbd": ("flow", ()),
+    "cgodial-fbd": ("flow", ("train_size=60", "test_size=12")),
     "cgodial-rbd": ("ecd", ()),
     "cgodial-sbd": ("risawoz", ()),
 }

@@ -28,7 +28,7 @@ BUILDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "dstc9-track4": ("simmc", ("suites=standard,typos",)),
     "noesis-ubuntu": ("ubuntu_irc", ("links=annotated",)),
     "noesis-advising": ("advising", ("partials=60",)),
-    "cgodial-fbd": ("flow", ()),
+    "cgodial-fbd": ("flow", ("train_size=60", "test_size=12")),
     "cgodial-rbd": ("ecd", ()),
     "cgodial-sbd": ("risawoz", ()),
     "agent-noise": ("messages", ("suites=standard,typos",)),

@@ -20,7 +20,6 @@ from tests.pipelines.tools import DATA, plain, records
 SIZES = ("few_shot=0.1", "few_shot=0.3")
 #: Recorded runs of agents are all test.
 BUILDS = {name: how for name, how in EVERY.items() if name not in ("perturb", "agent-noise")} | {
-    "cgodial-fbd": ("flow", ("train_size=60", "test_size=12")),
     "noesis-advising": ("advising", ("partials=20", "subtasks=1,3")),
 }
 #: They have no release of their own for train, or no form of it for a part.

@@ -28,7 +28,7 @@ BUILDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "dstc9-track1, own base": ("dstc9-track1", "risawoz", ("suites=standard,knowledge,unseen",)),
     "noesis-ubuntu": ("noesis-ubuntu", "ubuntu_irc", ("links=annotated",)),
     "noesis-advising": ("noesis-advising", "advising", ("partials=60",)),
-    "cgodial-fbd": ("cgodial-fbd", "flow", ()),
+    "cgodial-fbd": ("cgodial-fbd", "flow", ("train_size=60", "test_size=12")),
     "cgodial-rbd": ("cgodial-rbd", "ecd", ()),
     "cgodial-sbd": ("cgodial-sbd", "risawoz", ()),
     "splits": ("splits", "multiwoz22", ()),

@@ -69,6 +69,14 @@ def test_what_touches_a_value_is_left_out_and_the_rest_stays() -> None:
     assert turn.spans[0].text == "Elm House"
 
 
+def test_pieces_of_what_an_augmenter_took_apart_are_not_written() -> None:
+    """Of two alike sentences the wrong one is taken for the first: what stands between is an insertion then, with the pieces in it."""
+    apart = "pelase in dog ' it knows weather tat woks 1st \ufe0f \u20e3 pelase I don't know whether that works"
+    source = "please I don't know whether that works 1\ufe0f\u20e3 please I don't know whether that works"
+    made = foreign(lambda text: apart, name="apart", values="follow").perturb(dialogue(source), seed=1).turns[0]
+    assert "1\ufe0f\u20e3" in made.utterance and " \ufe0f" not in made.utterance and " \u20e3" not in made.utterance
+
+
 def test_follow_mode_lets_values_be_hit_and_says_so() -> None:
     swap = foreign(lambda text: text.replace("House", "Huose"), name="swap", values="follow")
     turn = swap.perturb(dialogue("I want the Elm House", "Elm House"), seed=1).turns[0]
