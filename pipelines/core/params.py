@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import get_type_hints
+from functools import cache
+from typing import Any, get_type_hints
 
 from dialmill.perturbers.core import options
 from dialmill.perturbers.core.contract import Chain, Perturber
@@ -17,11 +18,17 @@ def suite_params(perturber: Perturber) -> dict[str, set[type]]:
     links = perturber.links if isinstance(perturber, Chain) else (perturber,)
     found: dict[str, set[type]] = {}
     for link in links:
-        hints = get_type_hints(type(link))
+        hints = _hints(type(link))
         for name in options.names(type(link)):
             kind = hints[name]
             found.setdefault(name, set()).add(kind if kind in (bool, int, float, str) else str)
     return found
+
+
+@cache
+def _hints(kind: type[Perturber]) -> dict[str, Any]:
+    """The types of a perturber's fields; resolving them is slow, and each stage of a run asks."""
+    return get_type_hints(kind)
 
 
 def recipe_params(recipe: Recipe, first: Perturber | None) -> dict[str, dict[str, set[type]]]:

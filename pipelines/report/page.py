@@ -8,6 +8,7 @@ import importlib.resources
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import yaml
@@ -30,12 +31,18 @@ _TRUNK = ("read", "lines", "filter", "split")
 _FILES = 400
 
 
-def render(manifest: dict[str, Any], facts: Facts, scores: Sequence[Table] = ()) -> str:
-    """The page of a manifest (without the report's own entry), the facts of its folder, and tables of scores. Equal arguments give equal text."""
+@cache
+def _environment() -> Environment:
+    """Templates, compiled once a process."""
     environment = Environment(
         loader=PackageLoader("dialmill.pipelines.report", "static"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
+    return environment
+
+
+def render(manifest: dict[str, Any], facts: Facts, scores: Sequence[Table] = ()) -> str:
+    """The page of a manifest (without the report's own entry), the facts of its folder, and tables of scores. Equal arguments give equal text."""
     manifest = {"audit": {}, "versions": {}, "overlap": {}, "warnings": [], "splits": "keep", **manifest}
     sections = [
         ("perturbations", perturbation_charts(facts)),
@@ -48,7 +55,7 @@ def render(manifest: dict[str, Any], facts: Facts, scores: Sequence[Table] = ())
         "examples": facts.examples,
     }
     scripts = [_static("plot.min.js"), _static("page.js")]
-    template = environment.get_template("page.html.j2")
+    template = _environment().get_template("page.html.j2")
     return template.render(
         manifest=manifest,
         facts=facts,

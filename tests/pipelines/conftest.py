@@ -13,6 +13,8 @@ CHAINS = ("typos:rate=0.3,name=noisy", "typos:style=chat+typos:rate=0.2,style=ty
 
 
 def _made(folder: Path, *words: object) -> Path:
+    if folder.exists():  # pytest may set a fixture with parameters up again
+        return folder
     result = call(*words, "--output", folder, "--quiet")
     assert result == (0, "", ""), result
     return folder

@@ -45,8 +45,8 @@ from tests.talk import HOTELS, user
 SEED = 5
 
 
-def recipe_of(*settings: str) -> Recipe:
-    return load_recipe("raddle", None, ["suites=standard,typos", "suite_variants=", *settings])
+def recipe_of(*settings: str, suites: str = "standard,typos") -> Recipe:
+    return load_recipe("raddle", None, [f"suites={suites}", "suite_variants=", *settings])
 
 
 def parsed_of(dialogue: Dialogue, recipe: Recipe, extra: bytes = b"") -> ParsedDialogue:
@@ -133,7 +133,7 @@ def test_insert_turns_changes_the_source_and_counts_the_turns() -> None:
 
 
 def test_perturb_makes_every_suite_and_counts_what_its_variants_changed() -> None:
-    recipe = recipe_of("suites=standard,typos", "variants=3", "perturbed_splits=test")
+    recipe = recipe_of("variants=3", "perturbed_splits=test")
     stage = Perturb(recipe, SEED, recipe_params(recipe, None), "")
     (made,), outs = passed(stage, element_of(in_split("test"), recipe), (Layout(), {}))
     assert [one.dialogue_id for one in made.records] == ["d1/standard/0", *(f"d1/typos/{variant}" for variant in range(3))]
@@ -145,7 +145,7 @@ def test_perturb_makes_every_suite_and_counts_what_its_variants_changed() -> Non
 
 
 def test_a_perturber_that_fails_costs_its_variants_and_not_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = recipe_of("suites=typos", "variants=3", "perturbed_splits=test")
+    recipe = recipe_of("variants=3", "perturbed_splits=test", suites="typos")
     params = recipe_params(recipe, None)
     monkeypatch.setattr(Recipe, "suite_plan", lambda _: [Suite("typos", Fails())])
     stage = Perturb(recipe, SEED, params, "")

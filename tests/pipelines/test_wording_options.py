@@ -44,10 +44,11 @@ def test_knowledge_questions_worded_by_a_model(serve: Any, tmp_path: Path) -> No
         f"knowledge={DATA / 'dstc9_track1/knowledge.json'}",
         "suites=standard,knowledge",
         "perturbations.knowledge=knowledge:engine=llm,model=m",
-        "prompts.knowledge=Word it.",
+        "hard_baselines=",
     ]
+    asked = "prompts.knowledge=Word it."
     modelled.wordings.cache_clear()
-    first = plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "one", *settings)
+    first = plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "one", *settings, asked)
     assert server.asked and all(asked["messages"][0]["content"].startswith("Word it.") for asked in server.asked)
     said: dict[str, set[str]] = {"train": set(), "test": set()}
     for split, texts in said.items():
@@ -58,7 +59,7 @@ def test_knowledge_questions_worded_by_a_model(serve: Any, tmp_path: Path) -> No
     # Without the model: the same from the cache, and by the rules, with a warning, where that is empty too.
     server.reply = lambda number, body: (401, {}, b"")
     modelled.wordings.cache_clear()
-    plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "again", *settings)
+    plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "again", *settings, asked)
     assert hashes(tmp_path / "again", "dialogues") == hashes(tmp_path / "one", "dialogues")
     refused = plain("dstc9-track1", [DATA / "multiwoz21"], tmp_path / "two", *settings, "prompts.knowledge=Say it.")
     told = "knowledge: questions worded by rules in place of the model (llm_failed)"

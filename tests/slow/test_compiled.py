@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 _MODULES = 10
 
+pytestmark = pytest.mark.skipif(not os.environ.get("DIALMILL_SLOW"), reason="compiles for two minutes; .ci/slow runs it")
+
 
 def _install(target: Path, copy: Path, **extra: str) -> None:
     """Installs the checkout as it is committed into a folder, as `pip install .` does."""
