@@ -33,7 +33,7 @@ def test_tags_say_language_size_and_task(raddle: Path, selection: Path, tmp_path
     assert front["language"] == ["en"] and front["size_categories"] == ["n<1K"]
     assert front["task_categories"] == ["text-generation"] and front["task_ids"] == ["dialogue-modeling"]
     assert _front(selection)["task_categories"] == ["text-retrieval"] and _front(selection)["task_ids"] == ["utterance-retrieval"]
-    plain("cgodial-fbd", [DATA / "flow"], tmp_path / "out")
+    plain("cgodial-fbd", [DATA / "flow"], tmp_path / "out", "train_size=60", "test_size=12", "hard_baselines=")
     flow = _front(tmp_path / "out")
     assert flow["language"] == ["zh"] and flow["task_ids"] == ["intent-classification"]
 

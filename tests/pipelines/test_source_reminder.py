@@ -76,7 +76,7 @@ def test_a_wrong_order_is_refused(text: str) -> None:
 
 
 def test_raddle_has_the_unseen_domain_and_out_of_domain_turns(tmp_path: Path) -> None:
-    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out", "simulated=reminder")
+    plain("raddle", [DATA / "multiwoz21"], tmp_path / "out", "simulated=reminder", "suites=standard,unseen,ood", "hard_baselines=")
     standard, unseen, ood = (records(tmp_path / "out", suite) for suite in ("standard", "unseen", "ood"))
     reminders = [one for one in standard if one.source == "reminder"]
     assert {split: sum(one.split == split for one in reminders) for split in ("train", "test")} == {"train": 50, "test": 400}

@@ -38,7 +38,7 @@ def test_its_hard_examples_have_ten_candidates_and_verify_passes(rbd: Path) -> N
 
 
 def test_a_hundred_dialogues_of_risawoz_get_their_questions_and_four_versions(real: Path, tmp_path: Path) -> None:
-    plain("cgodial-sbd", [real / "risawoz" / "zh_fewshot.json"], tmp_path / "out")
+    plain("cgodial-sbd", [real / "risawoz" / "zh_fewshot.json"], tmp_path / "out", "hard_baselines=")
     assert call("verify", tmp_path / "out").code == 0 and call("validate", tmp_path / "out" / "release").code == 0
     dialogues = json.loads((tmp_path / "out/release/data/processed/data_for_damd.json").read_text("utf-8"))
     assert len(dialogues) == 100 and {len(versions) for versions in dialogues.values()} == {4}
