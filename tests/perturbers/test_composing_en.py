@@ -154,6 +154,7 @@ def test_values_stand_exact_and_acts_are_kept(place: int, voice: str, seed: int,
         ("I need it in the north if that has free wifi .", inform("hotel", area="north"), "unlabelled"),
         ("I 'll be there 4 nights in the north .", inform("hotel", **{"area": "north", "book people": "4"}), "unlabelled: nights"),
         ("I do not want the north .", inform("hotel", area="north"), "unlabelled: not"),
+        ("That is a hotel , right ? I 'd like the north .", inform("hotel", area="north"), "unlabelled: right"),
         ("Take me from ely .", inform("train", destination="ely"), "unlabelled: from"),
         ("Hello there , can you help ?", (Act("request", "hotel", "phone"),), "request_unsaid: phone"),
     ],
@@ -179,6 +180,29 @@ def test_an_offer_is_booked_and_no_search_begun() -> None:
     for seed in range(8):
         made = _made(talk, 1, seed=seed)
         assert isinstance(made, Composed) and re.search("book|reserv|put my name|kept", made.text.lower()), made
+
+
+def test_an_offer_that_is_named_and_booked_is_booked_whatever_its_label() -> None:
+    acts = (Act("inform", "hotel"), *inform("hotel", name="Ashley"))  # as MultiWOZ labels it: a search
+    talk = dialogue("en", [_OPENS, _OFFERED, ("user", "Ashley sounds good , will you book it for me ?", *acts)])
+    for seed in range(8):
+        made = _made(talk, 1, seed=seed)
+        assert isinstance(made, Composed) and "Ashley" in made.text, made
+        assert re.search("book|reserv|put my name|kept|set up", made.text.lower()), made
+
+
+def test_circumstances_open_a_search_and_stand_beside_no_reason() -> None:
+    asked = ("user", "In the north please .", *inform("hotel", area="north"))
+    told = {clause.text for clause in _BANK.find("circ", "hotel")} | {clause.text for clause in _BANK.find("circ", "*")}
+    reasons = {clause.text for clause in _BANK.find("why", "hotel", "area")}
+    opening, further = dialogue("en", [asked]), dialogue("en", [_OPENS, ("system", "I have many ."), asked])
+    for seed in range(20):
+        for talk, place in ((opening, 0), (further, 1)):
+            made = _made(talk, place, "more", seed=seed)
+            if isinstance(made, Composed):
+                sentences = re.split(r"(?<=[.?!]) ", made.text.replace(" .", ".").replace(" '", "'").replace(" n't", "n't"))
+                circumstances = [one for one in sentences if one in told]
+                assert not circumstances or not (place or [one for one in sentences if one in reasons]), made.text
 
 
 def test_sentences_without_labels_stay_and_the_others_are_composed() -> None:

@@ -153,6 +153,7 @@ _HINDERED = re.compile(r"\b(?:available|busy|can(?: ?not| n t| ?t)|unable|be lat
 _TAKEN = re.compile(r"\binterested\b|\b(?:sounds?|looks?|seems?) (?:\w+ )?(?:good|great|nice|fine|perfect)\b|\bi (?:really )?like\b")
 _ALSO_FINE = re.compile(r"\b(?:would|will|is|s) (?:also )?(?:be )?(?:also )?(?:fine|ok|okay|good|all right) (?:as well|too)\b")
 _BOOKED = re.compile(r"\b(?:thank|thanks|thankyou|appreciate)\b(?: \w+){0,6} (?:booking|reserving)\b")
+_TAGGED = re.compile(r"\b(?:right|correct)\s*\?|n't (?:it|they|that)\s*\?")
 _GENERAL = frozenset({"thank", "bye", "greet"})
 
 
@@ -194,7 +195,7 @@ def plan(context: Context) -> Plan | Refusal:
         beside = beside_replies([item.kind for item in settled], names)
         if beside is not None:
             return Refusal(f"unlabelled: {beside}")
-    unmeant = _unmeant(settled, names, text)
+    unmeant = _unmeant(settled, names, text, turn.utterance)
     if unmeant is not None:
         return unmeant
     items = [_whole(context, item) for item in settled]
@@ -202,9 +203,11 @@ def plan(context: Context) -> Plan | Refusal:
     return Refusal(problem) if problem else Plan(tuple(items), asked, offered, failed(before), booked)
 
 
-def _unmeant(settled: list[Item], names: list[str], text: str) -> Refusal | None:
+def _unmeant(settled: list[Item], names: list[str], text: str, utterance: str) -> Refusal | None:
     """What the words say beside the labels that no clause says; None where nothing."""
     kinds = {item.kind for item in settled}
+    if "check" not in kinds and _TAGGED.search(utterance):
+        return Refusal("unlabelled: right")  # "That's a guesthouse, right?" asks, whatever else is asked for
     if _ONE_IN_MIND.search(text) and not any(item.slot.endswith("name") for item in settled):
         return Refusal("unlabelled: certain")  # one place that isn't named yet, and no look round
     if "instead" in names and "goal" in kinds:
@@ -457,11 +460,12 @@ def _booking_words(context: Context, items: list[Item], made: list[Item], text: 
             return Refusal("unlabelled: not booked")
         return [*(item for item in made if item.kind not in ("no", "yes")), Item("declinebook", _domain_of(context, items))]
     named = any(item.kind == "inform" and item.slot == "name" and item.domain in STAY for item in items)
-    if _BOOK.search(text) and not booking and not fresh and "intent" not in kinds and (offered or named):
+    # "X sounds good, will you book it?" may be labelled as a search for X: what is meant is the booking.
+    if _BOOK.search(text) and not booking and not fresh and (named or (offered and "intent" not in kinds)):
         domain = _domain_of(context, items)
         if not domain or any(item.kind == "inform" and item.slot != "name" for item in items):
             return Refusal("unlabelled: book")
-        return [*made, Item("book", domain)]
+        return [*(item for item in made if item.kind != "intent"), Item("book", domain)]
     return made
 
 

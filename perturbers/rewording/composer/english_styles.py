@@ -176,13 +176,14 @@ def wordy(turn: Draft, sentences: list[Sentence]) -> list[Sentence] | None:
         if place in reasons:
             made.append(Sentence(reasons[place]))
     informs = [part for sentence in sentences for part in sentence.slots if part.item.kind in ("inform", "town")]
-    short = _words([sentence.text for sentence in made]) < _LONGER * _words([turn.text])
     answers = not turn.context.first and any(part.item.slot in turn.plan.asked for part in informs)
     settled = any(item.kind in ("no", "right", "declinebook", "declineintent", "select", "alts") for item in turn.plan.items)
-    books = bool(informs) and all(part.place.slot.startswith("book ") for part in informs)  # all that leads up to it was said before
-    if informs and not answers and not settled and (not reasons or (not books and (short or rng.chance(0.25)))):
-        told = [item.domain for item in turn.plan.items if item.kind in ("inform", "intent", "goal")]
-        domain = told[0] if told else informs[0].place.domain
+    told = [item.domain for item in turn.plan.items if item.kind in ("inform", "intent", "goal")]
+    domain = told[0] if told else informs[0].place.domain if informs else ""
+    # Circumstances open a search: in one that goes on they come out of nowhere. Beside a reason, too, they are more than people tell.
+    view = turn.context.view
+    opens = not any(act.domain == domain for one in view.dialogue.turns if one.turn < view.turn.turn for act in one.acts)
+    if informs and opens and not answers and not settled and not reasons:
         first = "first" if turn.context.first else ""
         circumstance = None
         if domain in OWN or family(domain) in BOOKED:
