@@ -191,6 +191,20 @@ def test_an_offer_that_is_named_and_booked_is_booked_whatever_its_label() -> Non
         assert re.search("book|reserv|put my name|kept|set up", made.text.lower()), made
 
 
+def test_a_first_turn_that_books_by_name_books() -> None:
+    acts = inform("hotel", **{"name": "Ashley", "book people": "6", "book stay": "5"})
+    talk = dialogue("en", [("user", "I 'm interested in the Ashley . I need a reservation for 6 people for 5 nights .", *acts)])
+    for seed in range(8):
+        made = _made(talk, seed=seed)
+        assert isinstance(made, Refusal) or re.search("book|reserv", made.text.lower()), made
+
+
+def test_no_is_said_once() -> None:
+    talk = dialogue("en", [_OPENS, ("system", "Do you need anything else ?"), ("user", "No , that is all . Thank you .", Act("thank", "general"))])
+    made = [made.text for seed in range(20) for style in ("same", "less") if isinstance(made := _made(talk, 1, style, seed=seed), Composed)]
+    assert made and all(len(re.findall(r"(?i)\b(?:no|nope|nah)\b", text)) < 2 for text in made), made
+
+
 def test_circumstances_open_a_search_and_stand_beside_no_reason() -> None:
     asked = ("user", "In the north please .", *inform("hotel", area="north"))
     told = {clause.text for clause in _BANK.find("circ", "hotel")} | {clause.text for clause in _BANK.find("circ", "*")}

@@ -35,7 +35,22 @@ def test_what_was_exported_is_read_back(real: Path, corpus: str, source: str, sp
     if not (real / corpus).exists():
         pytest.skip(f"{corpus} is not there")
     names = [name for name in NAMES if name != "tau2"]
-    words = ("--input", real / corpus, "--format", source, "--limit", 5, "--with", f"{spec},name=noisy", "--variants", 2, "--set", "hard_baselines=", "--export", ",".join(names))
+    words = (
+        "--input",
+        real / corpus,
+        "--format",
+        source,
+        "--limit",
+        5,
+        "--with",
+        f"{spec},name=noisy",
+        "--variants",
+        2,
+        "--set",
+        "hard_baselines=",
+        "--export",
+        ",".join(names),
+    )
     done = call("perturb", *words, "--output", tmp_path / "out", "--quiet")
     assert done.code == 0, done.err
     for suite in ("standard", "noisy"):

@@ -184,7 +184,7 @@ _CLAUSE = re.compile(r"(?:what|which|how|whether|if|when|where)\b")
 _KNOWING = re.compile(r"\b(?:tell me|know|learn|lmk|look up)\b")
 
 
-_BOOKS = re.compile(r"\b(?:book|reserve)\b", re.IGNORECASE)
+_BOOKS = re.compile(r"\b(?:book|reserve|make an? (?:\w+ )?(?:booking|reservation)|need an? (?:\w+ )?(?:booking|reservation))\b", re.IGNORECASE)
 _AREA = re.compile(r"\b(?:area|part|side|where)\b", re.IGNORECASE)
 #: Voices that use more words than needed.
 _TALKATIVE = frozenset(["chatty", "indirect", "older"])
@@ -300,7 +300,7 @@ class Draft:
             if section == "select" and before is not None and _BAD_NEWS.match(before.utterance):
                 options = [clause for clause in options if _CONCEDES.search(clause.text)] or options
             if section in ("end", "thankend"):
-                if not self.answers:
+                if not self.answers or any(_NO.match(one.text) for one in made):  # who has said no says it no second time
                     options = [clause for clause in options if not _NO.match(clause.text)] or options
                 elif _NO.match(self.text.strip()):
                     options = [clause for clause in options if _NO.match(clause.text)] or options  # an offer is declined by a "no"
@@ -467,7 +467,8 @@ class Draft:
         """Sentences that say what is looked for."""
         most = 4 if domain in ("train", "taxi") else 2
         towns = [part for part in parts if part.item.kind == "town"]
-        named = [part for part in parts if part.place.slot == "name"] if not towns else []
+        books = self.books(parts)
+        named = [part for part in parts if part.place.slot == "name"] if not towns and not books else []
         if named and (len(parts) == 1 or self.rng.chance(0.5)):
             chosen = self.offered_name(named[0]) or any(item.kind == "book" for item in self.plan.items)
             mark = "choose" if chosen else "first"
@@ -494,7 +495,7 @@ class Draft:
         if made is None:
             return None if towns else self.says(parts)
         phrase, said, rest, plural = made.text, made.said, made.rest, made.plural
-        frames = self.options("open", Place("*", ""), "", "book") if self.books(parts) else self.options("open", Place(domain, ""), "", tag)
+        frames = self.options("open", Place("*", ""), "", "book") if books else self.options("open", Place(domain, ""), "", tag)
         if plural:
             frames = [frame for frame in frames if not _SINGULAR_FRAME.search(frame.text)]
         if len(said) > 1 or len(phrase) > 22:
@@ -518,8 +519,11 @@ class Draft:
         return made
 
     def books(self, parts: list[Part]) -> bool:
-        """Whether a search is said to be a booking, and gives no details of one."""
-        return _BOOKS.search(self.text) is not None and not any(part.place.slot.startswith("book ") for part in parts)
+        """Whether a search is said to be a booking, and no other sentence will say so."""
+        if _BOOKS.search(self.text) is None or any(item.kind == "book" for item in self.plan.items):
+            return False
+        details = [item for item in self.plan.items if item.kind == "inform" and self.parts[item].place.slot.startswith("book ")]
+        return not details or any(part.item in details for part in parts)
 
     def offered_name(self, part: Part) -> bool:
         before = self.context.before
