@@ -293,7 +293,7 @@ class Draft:
 
     def said(self, sections: list[str]) -> list[Sentence] | None:
         """A sentence of each section; None where one has none."""
-        made = []
+        made: list[Sentence] = []
         before = self.context.before
         for section in sections:
             options = self.options(section)
