@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,35 +21,23 @@ from hypothesis import settings
 settings.register_profile("dialmill", deadline=None)
 settings.load_profile("dialmill")
 
-Train = Callable[..., "bytes | None"]
+
+def _once(function: Callable[..., Any], key: Callable[..., Hashable]) -> Callable[..., Any]:
+    """A function that isn't called a second time for what has an equal key."""
+    found: dict[Hashable, Any] = {}
+
+    @functools.wraps(function)
+    def remembered(*arguments: Any) -> Any:
+        name = key(*arguments)
+        if name not in found:
+            found[name] = function(*arguments)
+        return found[name]
+
+    return remembered
 
 
-def _taught_once(train: Train) -> Train:
-    """Hundreds of tests build the same small corpora, and what a baseline learns of equal dialogues is equal bytes: once a process will do."""
-    learned: dict[tuple[object, ...], bytes | None] = {}
-
-    @functools.wraps(train)
-    def taught(self: Panel, kind: str, dialogues: Sequence[Any], language: str, pool: Sequence[Any] = ()) -> bytes | None:
-        key = (kind, language, hashlib.sha256(pickle.dumps((list(dialogues), list(pool)))).digest())
-        if key not in learned:
-            learned[key] = train(self, kind, dialogues, language, pool)
-        return learned[key]
-
-    return taught
-
-
-def _read_once(specs: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Beam reads the signature of every method of a stage some ten times a build to find states and timers, of which a class has always the same."""
-    found: dict[type, Any] = {}
-
-    @functools.wraps(specs)
-    def of_class(dofn: Any) -> Any:
-        kind = type(dofn)
-        if kind not in found:
-            found[kind] = specs(dofn)
-        return found[kind]
-
-    return of_class
+def _lesson(panel: Panel, kind: str, dialogues: Sequence[Any], language: str, pool: Sequence[Any] = ()) -> Hashable:
+    return kind, language, hashlib.sha256(pickle.dumps((list(dialogues), list(pool)))).digest()
 
 
 def _viewed_once(view_as: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,10 +56,14 @@ def _viewed_once(view_as: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_worked_out_twice() -> Any:
-    """A quarter of a build of a small corpus is what Beam looks up in our classes, and a third what the baselines learn."""
+    """Hundreds of tests build the same small corpora. A quarter of such a build is what Beam looks up, a third what the baselines learn.
+
+    A class has always the same states and timers, for which Beam reads the signature of each method some ten times a build; and what a
+    baseline learns of equal dialogues is equal bytes. Processes that a test starts learn for themselves.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(userstate, "get_dofn_specs", _read_once(userstate.get_dofn_specs))
+        patch.setattr(userstate, "get_dofn_specs", _once(userstate.get_dofn_specs, type))
         patch.setattr(PipelineOptions, "view_as", _viewed_once(PipelineOptions.view_as))
         for panel in (TurnPanel, ResponsePanel, SnippetPanel):
-            patch.setattr(panel, "train", _taught_once(panel.train))
+            patch.setattr(panel, "train", _once(panel.train, _lesson))
         yield
