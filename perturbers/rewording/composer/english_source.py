@@ -375,6 +375,7 @@ def beyond(context: Context, items: list[Item]) -> str | None:
     return None
 
 
+_HAS = re.compile(r"\balready (?:got|have|had|know|received|wrote)\b|\bhave (?:it|that|the \w+) already\b")
 _EXACT = re.compile(r"\b(?:exact|precise)(?:ly)?\b(?! (?:address|location|where))")
 _DETAILS_ON = re.compile(r"\b(?:info|information|details) (?:on|about|of|for) (?:it|them|that|this|one)\b")
 _NICE = re.compile(
@@ -389,6 +390,8 @@ def _unheard(text: str, kinds: set[str]) -> str | None:
         return "unlabelled: info"  # what was found is to be told of
     if _NICE.search(text) and kinds & {"inform", "intent", "goal"}:
         return "unlabelled: nice"
+    if _HAS.search(text) and "request" in kinds:
+        return "unlabelled: has"  # "I already got the address": a label may have it as asked for
     if _EXACT.search(text):
         return "unlabelled: exact"  # asked again, since the answer was a rough one
     return None
